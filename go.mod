@@ -1,0 +1,3 @@
+module hark
+
+go 1.26
