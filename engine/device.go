@@ -1,0 +1,157 @@
+package engine
+
+// Device runs the operations that model graphs are made of, in their natural
+// fused form, over buffers that live on it. It knows no model.
+//
+// Operations return no error: on a GPU they are queued, and the first failure sticks and
+// comes back from the next call that waits ([Device.Sync], [Device.Download],
+// [Device.Select], [Device.TokenProbs]). Shapes are the graph's own affair: a wrong one panics.
+// Host slices given to an operation are read before it returns.
+//
+// Lengths: where an operation takes lens, its tensors hold a batch of items of
+// different lengths, one after another without gaps: item i has lens[i] rows. An
+// item's result never depends on the items beside it, to the bit, so that a
+// clip gets the same text alone and in any batch.
+//
+// A Device may be used by several goroutines at once, each with buffers and
+// caches of its own.
+type Device interface {
+	// Info says what the device is. It does not change.
+	Info() DeviceInfo
+
+	// Alloc makes a buffer of n elements, all zero. The error says how much was asked for.
+	Alloc(n int) (Buffer, error)
+	// Free gives buf's memory back. It must not be used afterwards.
+	Free(buf Buffer)
+	// Upload copies src, dense [dst.Rows][dst.Cols], to dst.
+	Upload(dst Tensor, src []float32)
+	// Download waits for all work on src and copies it to dst, dense [src.Rows][src.Cols].
+	Download(dst []float32, src Tensor) error
+	// Sync waits for everything queued and returns the first failure.
+	Sync() error
+
+	// NewLinear prepares a weight w [n][k], row-major, with its bias [n] or nil,
+	// for Linear and Embed. The slices are not kept.
+	NewLinear(w, bias []float32, n, k int) (Linear, error)
+	// NewConv prepares a convolution over time: w [out][in][kernel] and bias [out] as PyTorch
+	// stores them, zero padding of kernel/2 on both sides.
+	NewConv(w, bias []float32, out, in, kernel, stride int) (Conv, error)
+	// NewNorm prepares a layer norm of width len(gamma).
+	NewNorm(gamma, beta []float32, eps float32) (Norm, error)
+	// NewTable prepares a table [rows][cols] whose rows are added by position.
+	NewTable(w []float32, rows, cols int) (Table, error)
+	// NewMask prepares a set of banned ids out of [0, n).
+	NewMask(banned []int32, n int) (Mask, error)
+	// NewCache makes a decoder's self-attention cache: for every layer and slot, keys and
+	// values of up to length positions, width elements each.
+	NewCache(layers, slots, length, width int) (Cache, error)
+	// NewCross makes a cross-attention cache: for every layer and slot, the keys and
+	// values of up to length encoder positions, split into heads.
+	NewCross(layers, slots, length, width, heads int) (Cross, error)
+
+	// Linear is dst = act(x Wᵀ + bias) + residual. x is [M][k], dst [M][n]. The zero
+	// residual means none; it may be dst itself. dst must not overlap x.
+	Linear(dst, x Tensor, w Linear, act Activation, residual Tensor)
+	// Conv is dst = act(conv(x)) for a batch of items; item i of dst has
+	// ceil(lens[i]/stride) rows. dst must not overlap x.
+	Conv(dst, x Tensor, lens []int, c Conv, act Activation)
+	// LayerNorm normalises each row of x to dst, which may be x.
+	LayerNorm(dst, x Tensor, n Norm)
+	// AddPositions adds row p of the table to row p of every item of x.
+	AddPositions(x Tensor, lens []int, t Table)
+	// Embed sets row i of dst to row ids[i] of the linear's weight plus row positions[i] of the table.
+	Embed(dst Tensor, tokens Linear, ids []int32, t Table, positions []int32)
+	// Gather sets row i of dst to row rows[i] of src. dst must not overlap src.
+	Gather(dst, src Tensor, rows []int32)
+
+	// Attention is self-attention without a mask within each item: qkv is [sum of lens][3D], queries,
+	// keys and values side by side; dst is [sum of lens][D]. Scores are scaled by (D/heads)^-1/2.
+	Attention(dst, qkv Tensor, lens []int, heads int)
+	// CachedAttention is causal self-attention through a cache. Row i of qkv [M][3D] belongs to
+	// position rows[i].Position of rows[i].Slot: its key and value are stored there, then its query
+	// attends to that slot's positions up to its own. Rows of one slot may come in one call, in ascending order.
+	CachedAttention(dst, qkv Tensor, c Cache, layer, heads int, rows []CacheRow)
+	// CopySlots copies the first lens[i] positions of slot from[i] to slot to[i], in every
+	// layer, as if all copies were made at once.
+	CopySlots(c Cache, to, from []int32, lens []int)
+	// StoreCross keeps kv [T][2D], keys and values side by side, as a slot's cross-attention input of one layer.
+	StoreCross(c Cross, layer, slot int, kv Tensor)
+	// CrossAttention lets row i of q [M][D] attend to everything stored in slots[i].
+	// If probs is not zero it gets the softmax rows of some heads: row j*M+i of it, [len(heads)*M][T], is
+	// head heads[j]'s distribution for row i; all slots must then have the same length T.
+	CrossAttention(dst, q Tensor, c Cross, layer int, slots []int32, probs Tensor, heads []int)
+
+	// Select applies to each row of logits [M][V] the rule rows[i] and returns what may come next, best
+	// first (k at most, lowest id first among equals), or the one drawn where the rule has a temperature.
+	// It waits. The logits are spent afterwards.
+	Select(logits Tensor, rows []Rule, k int) ([]Choice, error)
+	// TokenProbs returns the probability of ids[i] in the softmax of row rows[i] of logits over
+	// its first limit ids. It waits, and leaves the logits as they are.
+	TokenProbs(logits Tensor, rows, ids []int32, limit int) ([]float32, error)
+}
+
+// DeviceInfo describes a device for people and for planning.
+type DeviceInfo struct {
+	// Kind is "cpu" or "cuda".
+	Kind string
+	// Name is the processor's own name; Detail says which code runs on it ("avx512, 2 threads").
+	Name, Detail string
+	// EncodeGroup is how many windows are best encoded at once: where caches are small, few.
+	EncodeGroup int
+}
+
+// Handles that a device prepares its own way (packed panels, half precision, …).
+// They are its own types and live until the device's last model is closed.
+type (
+	// Linear is a matrix [n][k] with an optional bias.
+	Linear interface{ Shape() (n, k int) }
+	// Conv is a one-dimensional convolution.
+	Conv interface{ OutChannels() int }
+	// Norm is a layer norm's gain and shift.
+	Norm interface{ Width() int }
+	// Table is a matrix whose rows are added by position.
+	Table interface{ Shape() (rows, cols int) }
+	// Mask is a set of banned ids.
+	Mask interface{ Size() int }
+	// Cache is a decoder's self-attention cache.
+	Cache interface{ Slots() int }
+	// Cross is a decoder's cross-attention cache.
+	Cross interface{ Slots() int }
+)
+
+// Activation is what a fused operation applies to its result.
+type Activation uint8
+
+// GELU is the exact form, by the error function.
+const (
+	NoActivation Activation = iota
+	GELU
+)
+
+// CacheRow is the place of one row in a [Cache].
+type CacheRow struct{ Slot, Position int32 }
+
+// Range is the ids from From up to, but not including, To.
+type Range struct{ From, To int32 }
+
+// Rule says which ids may come next. The log-probabilities that come back are of the
+// softmax over what the rule leaves, at temperature 1.
+type Rule struct {
+	// Mask bans a fixed set; nil bans nothing.
+	Mask Mask
+	// Ban bans further ranges; empty ranges ban nothing.
+	Ban [4]Range
+	// MassFrom, if above zero, bans all ids below it when those from it on
+	// together are likelier than each single id below it, after the bans above.
+	// (Whisper: a timestamp is due when timestamps as a whole are the likeliest.)
+	MassFrom int32
+	// Temperature, if above zero, draws one id from the softmax of logits/Temperature, by
+	// the point Uniform in [0, 1) of the cumulative sum, instead of taking the best ones.
+	Temperature, Uniform float32
+}
+
+// Choice holds ids and their log-probabilities, best first.
+type Choice struct {
+	IDs      []int32
+	LogProbs []float32
+}

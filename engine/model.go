@@ -1,0 +1,72 @@
+package engine
+
+import "context"
+
+// SampleRate is the rate of all samples, in Hz.
+const SampleRate = 16000
+
+// Span is a stretch of samples [Start, End) that becomes a window. Overlap is how many of
+// its first samples it shares with the span before; 0 where the cut lies in silence.
+type Span struct{ Start, End, Overlap int }
+
+// Model is a loaded model on a device.
+type Model interface {
+	// Info says what the model is and can do. It does not change.
+	Info() ModelInfo
+	// NewJob plans a request: samples are read, not copied, and must not change until the
+	// job is done; spans are the stretches with speech in them, in order. The error is a
+	// *[OptionError] for a wish that the model can't fulfil. Safe for concurrent use.
+	NewJob(samples []float32, spans []Span, o Options) (Job, error)
+	// Run runs windows of any of the model's jobs to their end, as one batch, and
+	// returns one error for each, nil where all went well. When ctx ends it returns
+	// soon, with ctx's error for what was not finished. One call at a time.
+	Run(ctx context.Context, batch []Window) []error
+	// Close gives the model's memory back. No call may be under way.
+	Close() error
+}
+
+// Job is one request of a model. Its methods are for one goroutine at a time.
+type Job interface {
+	// Next returns up to max windows that can run now, in order; empty when everything
+	// has been handed out, or, for a chain, when its last window was the end.
+	Next(max int) []Window
+	// Progress is how many samples are done with, out of how many. Safe at any time.
+	Progress() (done, total int)
+	// Result is what was heard, once Next is empty and every window has run.
+	Result() *Result
+}
+
+// Window is what a job hands out; only its own model can look inside.
+type Window interface {
+	// Samples is the length of sound in it.
+	Samples() int
+}
+
+// ModelInfo describes a model.
+type ModelInfo struct {
+	// Name is the name it was loaded by; Family is "whisper" or "parakeet".
+	Name, Family string
+	// Device is the device's kind, "cpu" or "cuda".
+	Device string
+	// Languages are the codes it knows; a single one means that there is nothing to detect.
+	Languages []string
+	// Translates, Prompts and WordTimes say what it can do besides transcribing.
+	Translates, Prompts, WordTimes bool
+	// MaxWindowSamples is the longest span it takes; MaxBatch the most windows in one batch.
+	MaxWindowSamples, MaxBatch int
+	// BudgetMillis is max_batch_tokens: the most audio in one batch, in ms.
+	BudgetMillis int64
+	// WeightBytes is what its weights take on the device.
+	WeightBytes int64
+}
+
+// OptionError is a wish that a model can't fulfil.
+type OptionError struct {
+	// Option is the request field: "language", "task", "prompt", …
+	Option string
+	// Reason says what is wrong and what would be right.
+	Reason string
+}
+
+func (e *OptionError) Error() string { return e.Option + ": " + e.Reason }
+
