@@ -69,4 +69,3 @@ type OptionError struct {
 }
 
 func (e *OptionError) Error() string { return e.Option + ": " + e.Reason }
-
