@@ -1,0 +1,3 @@
+package kernels
+
+func normRow(dst, x, gamma, beta []float32, eps float32) { normRowGeneric(dst, x, gamma, beta, eps) }

@@ -1,0 +1,122 @@
+package kernels
+
+import (
+	"fmt"
+	"sync"
+)
+
+// NBlock is the grain in which callers may split a product's columns: n0 of [MatMul] is a multiple of it.
+const NBlock = 64
+
+// Block sizes of MatMul, in elements. A block of x (blockRows x blockK) and a block of sums (blockRows x blockCols) share the
+// second-level cache with the panels that pass by; a panel pair (blockK x 32) stays in the first-level cache while all rows of the
+// block use it. They don't affect results, since a sum is carried on from one k block to the next.
+const (
+	blockRows = 96
+	blockCols = 256
+	blockK    = 256
+	// strideX keeps the copied rows of x off each other's cache sets.
+	strideX = blockK + 16
+	// directRows is the most rows that are read in place. Then k isn't cut finer than directK, to read the panels in one stream.
+	directRows = 24
+	directK    = 2048
+)
+
+// Epilogue is what [MatMul] does to a sum before it stores it: dst = act(sum + bias) + residual.
+type Epilogue struct {
+	Bias       []float32  // [N], or nil for none
+	Act        Activation // ActNone by default
+	Residual   []float32  // [m][LdResidual], or nil for none; may be dst itself
+	LdResidual int
+}
+
+// matmulScratch holds one call's blocks.
+type matmulScratch struct {
+	x   []float32 // [blockRows][strideX]
+	sum []float32 // [blockRows][blockCols]
+}
+
+var matmulScratches = sync.Pool{New: func() any {
+	return &matmulScratch{alignedFloats(blockRows * strideX), alignedFloats(blockRows * blockCols)}
+}}
+
+// MatMul computes dst[i][n] = act(sum over k of x[i][k]*w[n][k] + bias[n]) + residual[i][n] for i in [0,m) and n in [n0,n1), and
+// leaves the other elements of dst alone. dst is [m][ldd], x is [m][ldx], w is [N][K]; columns count from 0 in dst, bias and residual
+// whatever n0 is. n0 must be a multiple of [NBlock]. Rows are split by slicing dst, x and residual. dst must not overlap x; it may
+// be the residual, in the same place and with the same stride. An output's bits depend on its row of x, its row of w and the
+// epilogue alone.
+func MatMul(dst []float32, ldd int, x []float32, ldx int, m int, w *PackedF32, n0, n1 int, ep Epilogue) {
+	checkMatMul(dst, ldd, x, ldx, m, w, n0, n1, ep)
+	if m == 0 || n0 == n1 {
+		return
+	}
+	s := matmulScratches.Get().(*matmulScratch)
+	defer matmulScratches.Put(s)
+	for i := 0; i < m; i += blockRows {
+		rows := min(blockRows, m-i)
+		for n := n0; n < n1; n += blockCols {
+			cols := min(blockCols, n1-n)
+			s.block(x[i*ldx:], ldx, rows, w, n, cols, ep.Bias)
+			s.store(dst[i*ldd:], ldd, i, rows, n, cols, ep)
+		}
+	}
+}
+
+func checkMatMul(dst []float32, ldd int, x []float32, ldx int, m int, w *PackedF32, n0, n1 int, ep Epilogue) {
+	switch {
+	case m < 0 || n0 < 0 || n0%NBlock != 0 || n1 < n0 || n1 > w.N:
+		panic(fmt.Sprintf("kernels: MatMul: %d rows, columns [%d,%d) of %d", m, n0, n1, w.N))
+	case m == 0 || n0 == n1:
+		return
+	case ldx < w.K && m > 1 || len(x) < (m-1)*ldx+w.K:
+		panic(fmt.Sprintf("kernels: MatMul: x has %d elements, want %d rows of %d at stride %d", len(x), m, w.K, ldx))
+	case ldd < n1 && m > 1 || len(dst) < (m-1)*ldd+n1:
+		panic(fmt.Sprintf("kernels: MatMul: dst has %d elements, want %d rows of %d at stride %d", len(dst), m, n1, ldd))
+	case ep.Bias != nil && len(ep.Bias) < n1:
+		panic(fmt.Sprintf("kernels: MatMul: %d biases for %d columns", len(ep.Bias), n1))
+	case ep.Residual != nil && (ep.LdResidual < n1 && m > 1 || len(ep.Residual) < (m-1)*ep.LdResidual+n1):
+		panic(fmt.Sprintf("kernels: MatMul: residual has %d elements, want %d rows of %d at stride %d", len(ep.Residual), m, n1, ep.LdResidual))
+	}
+}
+
+// block leaves bias + x*w for rows rows and the columns [n,n+cols) in s.sum. Whole tiles are computed: the columns up to the next
+// multiple of tileCols are padding or another call's.
+func (s *matmulScratch) block(x []float32, ldx, rows int, w *PackedF32, n, cols int, bias []float32) {
+	for i := range rows {
+		sum := s.sum[i*blockCols:][:roundUp(cols, tileCols)]
+		clear(sum)
+		if bias != nil {
+			copy(sum, bias[n:n+cols])
+		}
+	}
+	for k := 0; k < w.K; {
+		kc := min(directK, w.K-k)
+		a, lda := x[k:], ldx
+		if rows > directRows {
+			kc = min(blockK, w.K-k)
+			for i := range rows {
+				copy(s.x[i*strideX:][:kc], x[i*ldx+k:])
+			}
+			a, lda = s.x, strideX
+		}
+		for j := 0; j < cols; j += tileCols {
+			b := w.panels[(n+j)*w.K+k*panelCols:]
+			tile(s.sum[j:], blockCols, a, lda, rows, b, w.K*panelCols, kc, true)
+		}
+		k += kc
+	}
+}
+
+// store runs the rest of the epilogue and writes the block's columns to dst, whose first row is row i of the call.
+func (s *matmulScratch) store(dst []float32, ldd, i, rows, n, cols int, ep Epilogue) {
+	for r := range rows {
+		sum := s.sum[r*blockCols:][:cols]
+		activate(ep.Act, sum)
+		d := dst[r*ldd+n:][:cols]
+		if ep.Residual == nil {
+			copy(d, sum)
+			continue
+		}
+		add(d, sum, ep.Residual[(i+r)*ep.LdResidual+n:][:cols])
+	}
+}

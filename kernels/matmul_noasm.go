@@ -1,0 +1,5 @@
+package kernels
+
+func tile(c []float32, ldc int, a []float32, lda, m int, b []float32, ldb, k int, accumulate bool) {
+	tileGeneric(c, ldc, a, lda, m, b, ldb, k, accumulate)
+}

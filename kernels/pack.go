@@ -1,0 +1,38 @@
+package kernels
+
+import "fmt"
+
+const (
+	// panelCols is the width of a packed panel: one AVX-512 register, two AVX2 registers, one cache line.
+	panelCols = 16
+	// tileCols is how many columns a tile computes, the same for every tier so that they share one packing.
+	tileCols = 2 * panelCols
+)
+
+// PackedF32 is a weight matrix [N][K] laid out for [MatMul]: panels of 16 output columns, [N/16][K][16], 64-byte aligned, with N
+// padded by zeros to a multiple of 32. It does not change once made and may be shared.
+type PackedF32 struct {
+	N, K   int
+	panels []float32
+}
+
+// PackF32 packs w, [n][k] row-major (the layout of a linear layer's weights: one row per output). w is copied and may be reused.
+func PackF32(w []float32, n, k int) *PackedF32 {
+	if n < 0 || k < 0 || len(w) < n*k {
+		panic(fmt.Sprintf("kernels: PackF32: %d weights for %d x %d", len(w), n, k))
+	}
+	p := &PackedF32{N: n, K: k, panels: alignedFloats(roundUp(n, tileCols) * k)}
+	packColumns(p.panels, w, k, n, k)
+	return p
+}
+
+// Bytes returns the memory that the packed weights take.
+func (p *PackedF32) Bytes() int { return 4 * cap(p.panels) }
+
+// packColumns writes src, [n][k] with row stride lds, as panels of 16 rows: dst[(j/16)*k*16 + i*16 + j%16] = src[j*lds+i].
+// The lanes of a last, partial panel are set to zero; panels beyond it are left alone.
+func packColumns(dst, src []float32, lds, n, k int) {
+	for j := 0; j < n; j += panelCols {
+		packPanel(dst[j*k:][:k*panelCols], src[j*lds:], lds, min(panelCols, n-j), k)
+	}
+}

@@ -1,0 +1,3 @@
+package kernels
+
+func packPanel(dst, src []float32, lds, cols, k int) { packPanelGeneric(dst, src, lds, cols, k) }

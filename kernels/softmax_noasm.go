@@ -1,0 +1,5 @@
+package kernels
+
+func expSumPart(row []float32, shift, scale float32) float32 { return expSumGeneric(row, shift, scale) }
+func sumExp(row []float32, shift float32) float32            { return sumExpGeneric(row, shift) }
+func maxPart(row []float32) float32                          { return maxGeneric(row) }

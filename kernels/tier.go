@@ -1,0 +1,49 @@
+package kernels
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// tiers names the implementations from the plainest to the fastest. A tier's place is its rank.
+var tiers = []string{"generic", "avx2", "avx512"}
+
+var (
+	tierName   string
+	tierForced bool
+	tierErr    error
+)
+
+func init() {
+	tierName, tierForced, tierErr = chooseTier(os.Getenv("HARK_CPU"), available())
+	setTier(tierName)
+}
+
+// Tier returns the implementation in use: "generic", "avx2" or "avx512". forced says that HARK_CPU named it. err, if not nil, says
+// that HARK_CPU names no tier, or one that this CPU or build lacks; then the best tier at or below the wish is used (the best of all
+// for an unknown name).
+func Tier() (name string, forced bool, err error) { return tierName, tierForced, tierErr }
+
+// chooseTier picks from have, a subset of tiers in rank order that begins with generic.
+func chooseTier(want string, have []string) (name string, forced bool, err error) {
+	best := have[len(have)-1]
+	want = strings.ToLower(strings.TrimSpace(want))
+	if want == "" {
+		return best, false, nil
+	}
+	rank := slices.Index(tiers, want)
+	if rank < 0 {
+		return best, false, fmt.Errorf("HARK_CPU=%q is unknown, using %s: choose one of %s", want, best, strings.Join(tiers, ", "))
+	}
+	if slices.Contains(have, want) {
+		return want, true, nil
+	}
+	for _, t := range have {
+		if slices.Index(tiers, t) <= rank {
+			name = t
+		}
+	}
+	return name, false, fmt.Errorf("HARK_CPU=%s is not supported by this CPU or build, using %s: choose one of %s", want, name, strings.Join(have, ", "))
+}

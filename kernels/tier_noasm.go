@@ -1,0 +1,6 @@
+package kernels
+
+// available returns the tiers that this machine can run, in rank order.
+func available() []string { return []string{"generic"} }
+
+func setTier(string) {}

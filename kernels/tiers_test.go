@@ -1,0 +1,64 @@
+package kernels
+
+import (
+	"slices"
+	"testing"
+)
+
+// eachTier runs f once per implementation, the tier being the name of the subtest. One that this machine or build lacks is skipped
+// and named as unrun.
+func eachTier(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	defer setTier(tierName)
+	for _, tier := range tiers {
+		t.Run(tier, func(t *testing.T) {
+			useTier(t, tier)
+			f(t)
+		})
+	}
+}
+
+func useTier(tb testing.TB, tier string) {
+	if !slices.Contains(available(), tier) {
+		tb.Skipf("unrun: this CPU or build has no %s", tier)
+	}
+	setTier(tier)
+}
+
+func TestTier(t *testing.T) {
+	name, forced, err := Tier()
+	t.Logf("tier %s, forced %v, error %v; can run %v; CPU has %v", name, forced, err, available(), Features())
+	if !slices.Contains(available(), name) {
+		t.Errorf("tier %q is not among %v", name, available())
+	}
+}
+
+func TestChooseTier(t *testing.T) {
+	for _, c := range []struct {
+		want   string
+		have   []string
+		name   string
+		forced bool
+		err    string
+	}{
+		{"", []string{"generic"}, "generic", false, ""},
+		{"", []string{"generic", "avx2", "avx512"}, "avx512", false, ""},
+		{"generic", []string{"generic", "avx2", "avx512"}, "generic", true, ""},
+		{" AVX2 ", []string{"generic", "avx2", "avx512"}, "avx2", true, ""},
+		{"avx512", []string{"generic", "avx2"}, "avx2", false,
+			"HARK_CPU=avx512 is not supported by this CPU or build, using avx2: choose one of generic, avx2"},
+		{"avx2", []string{"generic"}, "generic", false,
+			"HARK_CPU=avx2 is not supported by this CPU or build, using generic: choose one of generic"},
+		{"sse", []string{"generic", "avx2"}, "avx2", false,
+			`HARK_CPU="sse" is unknown, using avx2: choose one of generic, avx2, avx512`},
+	} {
+		name, forced, err := chooseTier(c.want, c.have)
+		var msg string
+		if err != nil {
+			msg = err.Error()
+		}
+		if name != c.name || forced != c.forced || msg != c.err {
+			t.Errorf("chooseTier(%q, %v) = %q, %v, %q; want %q, %v, %q", c.want, c.have, name, forced, msg, c.name, c.forced, c.err)
+		}
+	}
+}

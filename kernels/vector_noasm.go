@@ -1,0 +1,6 @@
+package kernels
+
+func add(dst, a, b []float32)                    { addGeneric(dst, a, b) }
+func scale(x []float32, s float32)               { scaleGeneric(x, s) }
+func axpy(dst []float32, a float32, x []float32) { axpyGeneric(dst, a, x) }
+func dot(a, b []float32) float32                 { return dotGeneric(a, b) }
