@@ -1,0 +1,65 @@
+# Every target is a line that you could type. Speech with reference results lies in $(HARK_SHARED); without that
+# folder the tests that need it are skipped, except where CI is set.
+
+HARK_SHARED ?= ../shared
+# go test runs each package in its own folder, so a relative path would not hold.
+export HARK_SHARED := $(abspath $(HARK_SHARED))
+export CGO_ENABLED = 0
+
+STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.DEFAULT_GOAL = help
+
+.PHONY: help
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build ./hark
+	go build -o hark .
+
+.PHONY: models
+models: build ## fetch the models that the tests need, tiny.en and base (225 MB), unless they are here
+	./hark models pull tiny.en base
+
+.PHONY: test
+test: check models ## all tests: code, real models, official Python and Node clients, word errors of a few clips
+	go test -timeout 20m ./...
+	scripts/clients/run.sh ./hark
+	scripts/wer.sh --quick ./hark
+
+.PHONY: test-long
+test-long: test ## test, and the word errors of the whole corpus
+	scripts/wer.sh --verbose ./hark
+
+.PHONY: race
+race: ## the tests under the race detector (needs gcc)
+	CGO_ENABLED=1 go test -race -short -timeout 60m ./...
+
+.PHONY: noasm
+noasm: ## the tests on plain Go arithmetic, without assembly
+	go test -tags noasm -short -timeout 60m ./...
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for a minute
+	scripts/fuzz.sh 60s
+
+.PHONY: bench
+bench: ## the benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: generate
+generate: ## make the generated files anew
+	go generate ./...
+
+.PHONY: check
+check: ## format, vet, staticcheck, stale generated files
+	scripts/gofmt.sh
+	go vet ./...
+	$(STATICCHECK) ./...
+	scripts/stale.sh
+
+.PHONY: clean
+clean: ## remove what was built and fetched into this folder (models stay in the user's cache)
+	rm -rf hark .cache
+	go clean -testcache

@@ -1,0 +1,134 @@
+// Drives a running server through the official Node client.
+//
+// usage: node check.mjs BASE SAMPLE.wav SAMPLE.txt CACHE
+//
+// CACHE is the folder whose node_modules hold the client. Prints a line for each check
+// that fails and a closing 'node: N passed, N failed'.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+
+const [base, sample, textFile, cache] = process.argv.slice(2);
+const require = createRequire(path.join(cache, "package.json"));
+const OpenAI = require("openai");
+
+// No retries: an answer that needs a second try is a failure here.
+const client = new OpenAI({ baseURL: base + "/v1", apiKey: "none", maxRetries: 0, timeout: 120_000 });
+const words = (text) => text.toLowerCase().match(/[a-z']+/g) ?? [];
+const want = words(fs.readFileSync(textFile, "utf8"));
+const sameWords = (text) => assert.deepEqual(words(text), want);
+
+// The sample's header is 44 bytes; 16 000 samples of two bytes make a second.
+const duration = (fs.statSync(sample).size - 44) / 32000;
+
+// transcribe sends the sample as a stream, which goes out chunked, without Content-Length.
+const transcribe = (options) =>
+  client.audio.transcriptions.create({ file: fs.createReadStream(sample), model: "tiny.en", ...options });
+
+// refused asserts that a request is refused with the given class, naming the parameter at fault.
+async function refused(kind, status, param, options) {
+  await assert.rejects(transcribe(options), (e) => {
+    assert.equal(e.constructor, kind, `got ${e.constructor.name}: ${e.message}`);
+    assert.equal(e.status, status);
+    assert.equal(e.param, param);
+    assert.ok(e.type, "no type");
+    return true;
+  });
+}
+
+const segmentKeys = [
+  "id", "seek", "start", "end", "text", "tokens", "temperature", "avg_logprob", "compression_ratio", "no_speech_prob",
+];
+
+const checks = {
+  async "lists models"() {
+    const ids = [];
+    for await (const m of client.models.list()) ids.push(m.id);
+    assert.ok(ids.includes("tiny.en") && ids.includes("base"), ids.join());
+  },
+  async "transcribes json"() {
+    const answer = await transcribe({});
+    sameWords(answer.text);
+    assert.ok(answer._request_id, "no request id");
+  },
+  async "transcribes text"() {
+    const text = await transcribe({ response_format: "text" });
+    assert.equal(typeof text, "string");
+    sameWords(text);
+  },
+  async "transcribes srt"() {
+    const text = await transcribe({ response_format: "srt" });
+    assert.match(text, /^1\n\d\d:\d\d:\d\d,\d{3} --> \d\d:\d\d:\d\d,\d{3}\n\S/);
+    sameWords(text.replace(/^\d+$|^\d\d:.*$/gm, ""));
+  },
+  async "transcribes vtt"() {
+    const text = await transcribe({ response_format: "vtt" });
+    assert.match(text, /^WEBVTT\n\n/);
+    sameWords(text.replace(/^WEBVTT$|^.*-->.*$/gm, ""));
+  },
+  async "transcribes verbose_json"() {
+    const answer = await transcribe({ response_format: "verbose_json" });
+    sameWords(answer.text);
+    assert.equal(answer.language, "english");
+    assert.equal(typeof answer.duration, "number");
+    assert.ok(Math.abs(answer.duration - duration) < 0.01, `duration ${answer.duration}`);
+    assert.ok(!answer.words, "words that nobody asked for");
+    sameWords(answer.segments.map((s) => s.text).join(""));
+    answer.segments.forEach((s, i) => {
+      assert.equal(s.id, i);
+      for (const key of segmentKeys) assert.ok(key in s, `segment lacks ${key}`);
+    });
+  },
+  async "transcribes word times"() {
+    const answer = await transcribe({ response_format: "verbose_json", timestamp_granularities: ["word", "segment"] });
+    sameWords(answer.words.map((w) => w.word).join(" "));
+    let start = 0;
+    for (const w of answer.words) {
+      assert.ok(start <= w.start && w.start <= w.end && w.end <= duration + 0.01, JSON.stringify(w));
+      start = w.start;
+    }
+  },
+  async "takes a buffer"() {
+    const file = await OpenAI.toFile(fs.readFileSync(sample), "sample.wav");
+    sameWords((await transcribe({ file, model: "base", language: "en" })).text);
+  },
+  async "transcribes twelve at once"() {
+    const answers = await Promise.all(Array.from({ length: 12 }, () => transcribe({})));
+    for (const answer of answers) sameWords(answer.text);
+  },
+  async "translates"() {
+    const answer = await client.audio.translations.create({ file: fs.createReadStream(sample), model: "base" });
+    sameWords(answer.text);
+  },
+  async "refuses an unknown format"() {
+    await refused(OpenAI.BadRequestError, 400, "response_format", { response_format: "docx" });
+  },
+  async "refuses an unknown language"() {
+    await refused(OpenAI.BadRequestError, 400, "language", { model: "base", language: "xx" });
+  },
+  async "refuses a text file named wav"() {
+    const file = await OpenAI.toFile(Buffer.from("This is no sound at all. ".repeat(40)), "talk.wav");
+    await refused(OpenAI.BadRequestError, 400, "file", { file });
+  },
+  async "refuses an unknown model"() {
+    await refused(OpenAI.NotFoundError, 404, "model", { model: "no-such-model" });
+  },
+  async "refuses too large a file"() {
+    const file = await OpenAI.toFile(Buffer.alloc(2 << 20), "big.wav");
+    await refused(OpenAI.APIError, 413, "file", { file });
+  },
+};
+
+let failed = 0;
+for (const [name, run] of Object.entries(checks)) {
+  try {
+    await run();
+  } catch (e) {
+    failed++;
+    console.log(`node: ${name} failed\n${e.stack}`);
+  }
+}
+console.log(`node: ${Object.keys(checks).length - failed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);
