@@ -1,0 +1,71 @@
+package models
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// missing ends a test whose data is not on this machine: a failure where CI is
+// set, which promises all of it, else a skip.
+func missing(t testing.TB, what string) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatal(what)
+	}
+	t.Skip(what)
+}
+
+// sharedFile returns the path of a file of the shared reference data.
+func sharedFile(t testing.TB, path string) string {
+	t.Helper()
+	root := os.Getenv("HARK_SHARED")
+	if root == "" {
+		root = filepath.Join("..", "..", "shared")
+	}
+	path = filepath.Join(root, filepath.FromSlash(path))
+	if _, err := os.Stat(path); err != nil {
+		missing(t, "no reference data (set HARK_SHARED): "+err.Error())
+	}
+	return path
+}
+
+// realModel returns the folder of a model of the ordinary store, which the
+// test pulls if it may.
+func realModel(t testing.TB, name string) string {
+	t.Helper()
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(home, ".cache", "hark", "models", name)
+	if _, err := os.Stat(dir); err != nil {
+		missing(t, err.Error())
+	}
+	return dir
+}
+
+func readJSON(t testing.TB, path string, v any) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+// write puts a file into a test's folder and returns its path.
+func write(t testing.TB, dir, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,141 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+)
+
+// The two values of [Weights.Format].
+const (
+	FormatSafetensors = "safetensors"
+	FormatCTranslate2 = "ctranslate2"
+)
+
+// The names under which a model's folder holds its weights.
+const (
+	safetensorsFile  = "model.safetensors"
+	safetensorsIndex = "model.safetensors.index.json"
+	ctranslate2File  = "model.bin"
+)
+
+// ErrNoWeights is returned, wrapped, for a folder without a weight file that
+// this package reads.
+var ErrNoWeights = errors.New("no weights in the folder")
+
+// FormatError says what is wrong with a weight or tokenizer file. Such a file
+// is damaged or of another kind: pull it again.
+type FormatError struct {
+	File   string // path of the file
+	Tensor string // name of the tensor at fault; empty when the fault is the file's own
+	Reason string
+}
+
+func (e *FormatError) Error() string {
+	if e.Tensor != "" {
+		return fmt.Sprintf("%s: tensor %q: %s", e.File, e.Tensor, e.Reason)
+	}
+	return e.File + ": " + e.Reason
+}
+
+// Weights is an open set of tensors. Its methods are safe for concurrent use,
+// but for Close, which ends the life of every tensor's Data.
+type Weights struct {
+	format  string
+	names   []string // sorted
+	tensors map[string]Tensor
+	unmaps  []func() error
+}
+
+// OpenWeights opens the weights of the model in dir: model.safetensors, else
+// model.safetensors.index.json with the shards that it names, else CTranslate2's
+// model.bin. The error wraps [ErrNoWeights] if there is none of them, is a
+// [*FormatError] if a file is not what it claims to be, and comes from the
+// operating system otherwise.
+func OpenWeights(dir string) (*Weights, error) {
+	for _, form := range []struct {
+		file string
+		open func(w *Weights, path string) error
+	}{
+		{safetensorsFile, (*Weights).addSafetensors},
+		{safetensorsIndex, (*Weights).addShards},
+		{ctranslate2File, (*Weights).addCTranslate2},
+	} {
+		path := filepath.Join(dir, form.file)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		w := &Weights{tensors: map[string]Tensor{}}
+		if err := form.open(w, path); err != nil {
+			return nil, errors.Join(err, w.Close())
+		}
+		for name := range w.tensors {
+			w.names = append(w.names, name)
+		}
+		sort.Strings(w.names)
+		return w, nil
+	}
+	return nil, fmt.Errorf("%s: %w: looked for %s, %s and %s", dir, ErrNoWeights, safetensorsFile, safetensorsIndex, ctranslate2File)
+}
+
+// Format returns [FormatSafetensors] or [FormatCTranslate2], which use
+// different names for the same layers.
+func (w *Weights) Format() string { return w.format }
+
+// Names returns every tensor's name, aliases included, sorted by byte. The
+// slice is the caller's.
+func (w *Weights) Names() []string { return append([]string(nil), w.names...) }
+
+// Tensor returns a tensor by name or by alias. Shape and Data are the
+// [Weights]' own: read only.
+func (w *Weights) Tensor(name string) (Tensor, bool) {
+	t, ok := w.tensors[name]
+	return t, ok
+}
+
+// Close unmaps the files. No tensor's Data may be touched afterwards. A second
+// call does nothing.
+func (w *Weights) Close() error {
+	var err error
+	for _, unmap := range w.unmaps {
+		err = errors.Join(err, unmap())
+	}
+	w.unmaps, w.tensors, w.names = nil, nil, nil
+	return err
+}
+
+// mapped maps a file that is unmapped by Close.
+func (w *Weights) mapped(path string) ([]byte, error) {
+	data, unmap, err := mapFile(path)
+	if err != nil {
+		return nil, err
+	}
+	w.unmaps = append(w.unmaps, unmap)
+	return data, nil
+}
+
+// byteSize returns the bytes that a shape of a type takes, or false when a
+// dimension is negative or the product is beyond what an int holds.
+func byteSize(shape []int, d DType) (int, bool) {
+	const most = int(^uint(0) >> 1)
+	n, empty := d.Size(), false
+	for _, dim := range shape {
+		switch {
+		case dim < 0:
+			return 0, false
+		case dim == 0:
+			empty = true
+		case n > most/dim:
+			return 0, false
+		default:
+			n *= dim
+		}
+	}
+	if empty {
+		return 0, true
+	}
+	return n, true
+}
