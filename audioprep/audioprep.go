@@ -1,0 +1,120 @@
+// Package audioprep turns an upload into what a speech model takes: mono
+// float32 samples at 16 kHz, and windows of them cut at silence.
+//
+// # The way of the data
+//
+//	bytes ─ Sniff ─► WAV, FLAC or MP3 decoder ─► interleaved float32 blocks
+//	      ─ mixer ─► mono ─ resampler ─► 16 kHz ─► PCM ─ Windows ─► stretches for the model
+//
+// Everything between the bytes and the PCM works in blocks, so memory follows
+// what is really in the upload and never what a header claims: a WAV of 4 GB
+// "by its header" with 300 kB behind it costs 300 kB.
+//
+// # Words
+//
+// A sample is one number of one channel. A sample frame is one sample of every
+// channel. The container is the file's outer form (wav, flac, mp3, ogg…), the
+// codec is how the samples are written in it (16-bit PCM, µ-law, Layer III…).
+// A window is a stretch of samples that the model sees at once.
+//
+// # What is believed
+//
+// Only the bytes. File names and content types are never asked for. Headers
+// are used where the data bears them out; where they lie, the data wins and
+// Info.Faults says so in words. Damage in the middle of a file costs the
+// damaged frames, not the file.
+//
+// # What it does not do
+//
+// It opens no files, knows no HTTP, and decodes no container but the three
+// above: for any other Decode returns a *FormatError that names what was found.
+package audioprep
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+)
+
+// SampleRate is the rate of every PCM that Decode returns, in Hz: the rate that
+// Whisper and Parakeet were trained at.
+const SampleRate = 16000
+
+// Info says what was found in an upload.
+type Info struct {
+	Container  string        // as Sniff names it: "wav", "flac", "mp3"
+	Codec      string        // "pcm_s16le", "mulaw", "flac", "mp3"…
+	SampleRate int           // of the upload, in Hz
+	Channels   int           // of the upload
+	Duration   time.Duration // of the audio that was decoded
+	// Faults tells in words what was wrong and repaired or left out, such as
+	// "truncated: the data chunk claims 4294967288 bytes, 290400 are there".
+	// Nil when nothing was wrong.
+	Faults []string
+}
+
+// PCM is a decoded upload.
+type PCM struct {
+	Samples []float32 // mono, 16 kHz, each in [-1, 1] and finite; never empty
+	Info    Info
+}
+
+// Limits bounds what Decode will produce.
+type Limits struct {
+	// MaxDuration is the longest audio that is accepted. Decoding stops at the
+	// first block beyond it, which is what makes a small file that unfolds to
+	// hours harmless. 0: no limit.
+	MaxDuration time.Duration
+}
+
+// Decode reads a whole upload from its beginning and returns it as mono 16 kHz
+// samples, which the caller owns. The form of the upload is found by its
+// content alone.
+//
+// Errors: ErrEmpty when there are no bytes or no samples, *FormatError for a
+// container or codec that is not supported, *CorruptError when the form is
+// known but nothing could be decoded, *LimitError when lim is exceeded, the
+// context's error, or what r returned. A file that is damaged but holds some
+// audio is no error: see Info.Faults.
+//
+// Decode keeps no state; it may be called from many goroutines, each with its
+// own reader.
+func Decode(ctx context.Context, r io.ReadSeeker, lim Limits) (*PCM, error) {
+	in, err := newInput(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if in.size == 0 {
+		return nil, ErrEmpty
+	}
+	name, err := in.sniff()
+	if err != nil {
+		return nil, err
+	}
+	s := &sink{ctx: ctx, max: lim.MaxDuration, info: Info{Container: name}}
+	switch name {
+	case "wav":
+		err = decodeWAV(in, s)
+	case "flac":
+		err = decodeFLAC(in, s)
+	default:
+		err = unsupported(name, "")
+	}
+	if err == nil {
+		var pcm *PCM
+		if pcm, err = s.finish(); err == nil {
+			return pcm, nil
+		}
+	}
+	// What the reader itself reported explains more than what the decoder made
+	// of it.
+	if in.err != nil {
+		return nil, in.err
+	}
+	var limit *LimitError
+	if !errors.As(err, &limit) && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return nil, err
+}

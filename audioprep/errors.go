@@ -1,0 +1,63 @@
+package audioprep
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ErrEmpty is returned for an upload without bytes or without a single sample.
+var ErrEmpty = errors.New("the upload holds no audio samples")
+
+// accepted lists the containers that Decode takes, as FormatError reports them.
+var accepted = []string{"wav", "mp3", "flac"}
+
+// FormatError reports a container or codec that Decode does not support.
+type FormatError struct {
+	Found    string   // what the bytes are: "ogg", "png", "wav with codec 0xbeef"; "" when unknown
+	Accepted []string // the containers that are supported
+	Reason   string   // more about it, or ""
+}
+
+func (e *FormatError) Error() string {
+	found := e.Found
+	if found == "" {
+		found = "this unknown format"
+	}
+	msg := found + " is not supported"
+	if e.Reason != "" {
+		msg += " (" + e.Reason + ")"
+	}
+	return msg + ": send one of " + strings.Join(e.Accepted, ", ")
+}
+
+// unsupported makes the FormatError for what was found.
+func unsupported(found, reason string) error {
+	return &FormatError{Found: found, Accepted: append([]string(nil), accepted...), Reason: reason}
+}
+
+// CorruptError reports an upload whose container was recognised but from which
+// no audio could be decoded.
+type CorruptError struct {
+	Container string // as Sniff names it
+	Err       error  // why; never nil
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("the %s file is damaged: %v", e.Container, e.Err)
+}
+
+func (e *CorruptError) Unwrap() error { return e.Err }
+
+// LimitError reports audio beyond one of the Limits.
+type LimitError struct {
+	What string        // "duration"
+	Got  time.Duration // how far decoding came before it stopped: a lower bound
+	Max  time.Duration
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("audio %s is over the limit: at least %v, at most %v is accepted",
+		e.What, e.Got.Round(time.Millisecond), e.Max)
+}

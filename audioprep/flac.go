@@ -1,0 +1,206 @@
+package audioprep
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/mewkiz/flac/frame"
+	"github.com/mewkiz/flac/meta"
+)
+
+// A FLAC file is "fLaC", metadata blocks of which the first is STREAMINFO, and
+// frames that each begin with a sync code and a header under a CRC-8 and end
+// with a CRC-16 over all (RFC 9639). The frames are decoded by mewkiz/flac.
+// Finding them, checking them and going on behind damaged ones is done here.
+
+const (
+	// maxBadFrames ends the decoding of a file that is nothing but damage:
+	// each false start costs time without bringing audio.
+	maxBadFrames = 10000
+	// maxLostSeconds is how much silence is put in for lost frames at most,
+	// since how many are lost is only what the next header says.
+	maxLostSeconds = 10
+)
+
+type flacDecoder struct {
+	s      *sink
+	w      *sliding
+	info   *meta.StreamInfo
+	block  []float32
+	open   bool
+	bad    int   // frames that did not decode
+	lost   int64 // bytes passed over between frames
+	redone int64 // bytes decoded in vain
+}
+
+func decodeFLAC(in *input, s *sink) error {
+	s.info.Codec = "flac"
+	info, err := readFLACMetadata(in, s)
+	if err != nil {
+		return &CorruptError{Container: "flac", Err: err}
+	}
+	d := &flacDecoder{s: s, w: &sliding{in: in}, info: info}
+	for d.bad < maxBadFrames {
+		more, err := d.next()
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+	}
+	if !d.open {
+		return &CorruptError{Container: "flac", Err: errAbsent}
+	}
+	if d.bad > 0 || d.lost > 0 {
+		s.faults(fmt.Sprintf("%d damaged frames were left out, %d bytes between frames passed over", d.bad, d.lost))
+	}
+	if n := info.NSamples; n > uint64(s.frames) {
+		s.faults(fmt.Sprintf("truncated: the header claims %d samples, %d are there", n, s.frames))
+	}
+	return nil
+}
+
+// readFLACMetadata reads STREAMINFO and passes over the other blocks.
+func readFLACMetadata(in *input, s *sink) (*meta.StreamInfo, error) {
+	if err := in.seek(in.pos + 4); err != nil { // "fLaC"
+		return nil, err
+	}
+	first, err := meta.New(in)
+	if err != nil {
+		return nil, fmt.Errorf("metadata: %w", err)
+	}
+	if first.Type != meta.TypeStreamInfo {
+		return nil, errors.New("the first metadata block is not STREAMINFO")
+	}
+	if err := first.Parse(); err != nil {
+		return nil, fmt.Errorf("STREAMINFO: %w", err)
+	}
+	end := in.pos
+	if first.Length > 34 {
+		end += first.Length - 34
+	}
+	for last := first.IsLast; !last; {
+		if err := in.seek(end); err != nil {
+			return nil, err
+		}
+		block, err := meta.New(in)
+		if err != nil {
+			return nil, fmt.Errorf("metadata: %w", err)
+		}
+		end = in.pos + block.Length
+		if end > in.size {
+			s.faults("a metadata block runs past the end of the file")
+			end = in.pos // look for frames inside
+			break
+		}
+		last = block.IsLast
+	}
+	return first.Body.(*meta.StreamInfo), in.seek(end)
+}
+
+// next decodes the next frame, or passes over bytes that are none. It returns
+// false at the end of the upload.
+func (d *flacDecoder) next() (more bool, err error) {
+	b := d.w.fill(maxFlacHeader)
+	if len(b) < 6 {
+		return false, nil
+	}
+	h, ok := parseFlacHeader(b)
+	if !ok {
+		// A tag at the end is no damage.
+		if d.open && isTrailingTag(b) && len(d.w.fill(4<<10)) < 4<<10 {
+			return false, nil
+		}
+		n := 1
+		for n < len(b) && b[n] != 0xff {
+			n++
+		}
+		d.lost += int64(n)
+		d.w.skip(n)
+		return true, d.s.ctx.Err()
+	}
+	if h.rate == 0 {
+		h.rate = int(d.info.SampleRate)
+	}
+	if h.bits == 0 {
+		h.bits = int(d.info.BitsPerSample)
+	}
+	if h.bits > 24 && h.paired {
+		return false, unsupported("flac with pairs of 32-bit channels", "")
+	}
+	f, n := d.decode(h, b)
+	if f == nil {
+		d.bad++
+		d.redone += int64(n)
+		// Starting again right behind the header finds the next frame even
+		// if this one's end was not found; but not for ever.
+		if d.redone < d.w.in.size+maxFrameBytes {
+			n = 2
+		}
+		d.w.skip(max(n, 2))
+		return true, d.s.ctx.Err()
+	}
+	d.w.skip(n)
+	return true, d.emit(h, f)
+}
+
+// decode decodes the frame at the cursor. f is nil if it is damaged; n is how
+// many bytes were read. This is the one place where a fault of the library's
+// could break out.
+func (d *flacDecoder) decode(h flacHeader, b []byte) (f *frame.Frame, n int) {
+	r := &frameReader{s: d.w, head: h.withoutCodes(b)}
+	defer func() {
+		if recover() != nil {
+			f, n = nil, r.n
+		}
+	}()
+	f, err := frame.New(r)
+	if err != nil {
+		return nil, r.n
+	}
+	f.BitsPerSample = uint8(h.bits)
+	// Its error is not asked for: with a changed header its CRC-16 is wrong.
+	// The one over the true bytes is computed here.
+	_ = f.Parse()
+	whole := d.w.fill(r.n)
+	if len(whole) < r.n || crc16(whole[:r.n]) != 0 || len(f.Subframes) != h.channels {
+		return nil, r.n
+	}
+	for _, sub := range f.Subframes {
+		if sub == nil || len(sub.Samples) != h.blockSize {
+			return nil, r.n
+		}
+	}
+	return f, r.n
+}
+
+// emit hands a frame's samples on, after silence for frames that were lost.
+func (d *flacDecoder) emit(h flacHeader, f *frame.Frame) error {
+	if !d.open {
+		if err := d.s.open(int64(h.rate), h.channels); err != nil {
+			return &CorruptError{Container: "flac", Err: err}
+		}
+		d.open = true
+	} else if h.channels != d.s.info.Channels || h.rate != d.s.info.SampleRate {
+		d.bad++ // a stray frame of another stream
+		return nil
+	}
+	if gap := h.sample - d.s.frames; d.bad > 0 && gap > 0 && d.s.frames > 0 && gap <= int64(maxLostSeconds*h.rate) {
+		if err := d.s.write(make([]float32, int(gap)*h.channels)); err != nil {
+			return err
+		}
+	}
+	n := h.blockSize * h.channels
+	if cap(d.block) < n {
+		d.block = make([]float32, n)
+	}
+	block := d.block[:n]
+	scale := 1 / float32(uint64(1)<<(h.bits-1))
+	for c, sub := range f.Subframes {
+		for i, v := range sub.Samples {
+			block[i*h.channels+c] = float32(v) * scale
+		}
+	}
+	return d.s.write(block)
+}

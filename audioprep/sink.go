@@ -1,0 +1,136 @@
+package audioprep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// minRate and maxRate bound what is believed to be a sample rate. Below, a few
+// bytes would unfold to hours; above, nothing was ever recorded.
+const (
+	minRate = 4000
+	maxRate = 768000
+)
+
+// loudest is the largest sample of a float file that is taken for audio that
+// was mixed too hot and is clipped; beyond it the number is garbage and becomes
+// silence.
+const loudest = 256
+
+// sink takes a decoder's blocks, mixes them to mono, resamples them and keeps
+// the result. All limits on the output are kept here, for all decoders alike.
+type sink struct {
+	ctx  context.Context
+	max  time.Duration
+	info Info
+
+	mix      *mixer
+	rs       *resampler
+	out      []float32
+	frames   int64 // sample frames taken so far
+	mono     []float32
+	garbage  int64 // samples that were NaN, infinite or absurd
+	overload int64 // samples beyond full scale
+}
+
+// faults notes what was wrong. Files can be wrong in a thousand places: after
+// some, the rest is cut off.
+func (s *sink) faults(text ...string) {
+	const most = 20
+	for _, t := range text {
+		if len(s.info.Faults) < most {
+			s.info.Faults = append(s.info.Faults, t)
+		} else if len(s.info.Faults) == most {
+			s.info.Faults = append(s.info.Faults, "and more")
+		}
+	}
+}
+
+// open sets the form of the blocks to come; it is called once, before write.
+func (s *sink) open(rate int64, channels int) error {
+	if rate < minRate || rate > maxRate {
+		return fmt.Errorf("a sample rate of %d Hz is absurd: %d to %d are taken", rate, minRate, maxRate)
+	}
+	if channels < 1 || channels > maxChannels {
+		return fmt.Errorf("%d channels: 1 to %d are taken", channels, maxChannels)
+	}
+	s.info.SampleRate, s.info.Channels = int(rate), channels
+	s.mix = newMixer(channels, int(rate))
+	s.rs = newResampler(int(rate), SampleRate)
+	return nil
+}
+
+// write takes interleaved samples, whole sample frames of them. The block may
+// be changed and is not kept.
+func (s *sink) write(block []float32) error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	s.clean(block)
+	s.frames += int64(len(block) / s.info.Channels)
+	if got := s.duration(); s.max > 0 && got > s.max {
+		return &LimitError{What: "duration", Got: got, Max: s.max}
+	}
+	s.mono = s.mix.mix(s.mono[:0], block)
+	s.out = s.rs.write(s.out, s.mono)
+	return nil
+}
+
+// clean replaces what is no sample and counts it.
+func (s *sink) clean(block []float32) {
+	for i, v := range block {
+		if v >= -1 && v <= 1 {
+			continue
+		}
+		if v >= -loudest && v <= loudest {
+			s.overload++
+			block[i] = max(-1, min(v, 1))
+			continue
+		}
+		s.garbage++ // also NaN, which fails every comparison
+		block[i] = 0
+	}
+}
+
+func (s *sink) duration() time.Duration {
+	if s.info.SampleRate == 0 {
+		return 0
+	}
+	sec := s.frames / int64(s.info.SampleRate)
+	rest := s.frames % int64(s.info.SampleRate)
+	if sec > math.MaxInt64/int64(time.Second)-1 {
+		return math.MaxInt64
+	}
+	return time.Duration(sec)*time.Second + time.Duration(rest)*time.Second/time.Duration(s.info.SampleRate)
+}
+
+// finish flushes what the mixer and the resampler hold and returns the result.
+func (s *sink) finish() (*PCM, error) {
+	if s.frames == 0 {
+		return nil, ErrEmpty
+	}
+	s.mono = s.mix.flush(s.mono[:0])
+	s.out = s.rs.write(s.out, s.mono)
+	s.out = s.rs.flush(s.out)
+	if len(s.out) == 0 {
+		return nil, ErrEmpty
+	}
+	// The filter rings beyond full scale beside clipped peaks.
+	for i, v := range s.out {
+		s.out[i] = max(-1, min(v, 1))
+	}
+	if s.garbage > 0 {
+		s.faults(fmt.Sprintf("%d samples were NaN, infinite or absurdly large and were silenced", s.garbage))
+	}
+	if s.overload > 0 {
+		s.faults(fmt.Sprintf("%d samples were beyond full scale and were clipped", s.overload))
+	}
+	s.info.Duration = s.duration()
+	return &PCM{Samples: s.out, Info: s.info}, nil
+}
+
+// errAbsent is what a decoder reports when a container holds not one frame.
+var errAbsent = errors.New("no audio frame could be decoded")

@@ -1,0 +1,66 @@
+package audioprep
+
+import "io"
+
+// maxFrameBytes bounds how much of a stream is held to decode one frame. The
+// largest FLAC frame that can be written, 65535 samples of 8 channels with 24
+// bits, has 1.6 MB.
+const maxFrameBytes = 4 << 20
+
+// sliding is a stretch of the upload held in memory, so that a decoder can run
+// into damaged data and start again behind it without reading twice.
+type sliding struct {
+	in   *input
+	b    []byte // from the cursor's buffer on
+	at   int    // the cursor in b
+	done bool   // nothing follows b
+}
+
+// fill makes at least n bytes available from the cursor, unless the upload ends
+// before; it returns what is available.
+func (s *sliding) fill(n int) []byte {
+	for len(s.b)-s.at < n && !s.done {
+		if s.at > 64<<10 && s.at > len(s.b)/2 {
+			s.b = s.b[:copy(s.b, s.b[s.at:])]
+			s.at = 0
+		}
+		old := len(s.b)
+		grow := max(32<<10, min(n, maxFrameBytes))
+		s.b = append(s.b, make([]byte, grow)...)
+		got, err := s.in.readFull(s.b[old:])
+		s.b = s.b[:old+got]
+		s.done = err != nil
+	}
+	return s.b[s.at:]
+}
+
+// skip moves the cursor over n bytes that are available.
+func (s *sliding) skip(n int) { s.at += min(n, len(s.b)-s.at) }
+
+// frameReader reads on from the cursor without moving it, a replaced beginning
+// first.
+type frameReader struct {
+	s    *sliding
+	head []byte // read instead of the first len(head) bytes
+	n    int    // bytes read
+}
+
+func (r *frameReader) Read(p []byte) (int, error) {
+	if r.n < len(r.head) {
+		k := copy(p, r.head[r.n:])
+		r.n += k
+		return k, nil
+	}
+	if r.n >= maxFrameBytes {
+		return 0, io.ErrUnexpectedEOF
+	}
+	b := r.s.b[r.s.at:]
+	if r.n+len(p) > len(b) {
+		if b = r.s.fill(r.n + len(p)); r.n >= len(b) {
+			return 0, io.EOF
+		}
+	}
+	k := copy(p, b[r.n:])
+	r.n += k
+	return k, nil
+}
