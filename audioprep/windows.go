@@ -1,0 +1,182 @@
+package audioprep
+
+import "math"
+
+// Window is a stretch of samples for the model: [Start, End).
+type Window struct {
+	Start, End int // in samples
+	// Overlap is the number of leading samples that are also the last of the
+	// window before: 0 where the cut fell into silence, or where nothing comes
+	// before. The texts of overlapping windows are to be merged by time.
+	Overlap int
+}
+
+const (
+	framesPerSecond = SampleRate / specHop
+	// Silence longer than this is left out between windows of a recording…
+	dropFrames = 2 * framesPerSecond
+	// …but for this much on each side of speech.
+	padFrames = 30
+	// overlapSamples is what two windows share where no pause was found.
+	overlapSamples = 2 * SampleRate
+	// A window is cut in its last part, so that it is nearly full: from
+	// earliestCut of maxSamples on.
+	earliestCut = 0.5
+	// pauseFrames is the shortest stretch without speech that counts as a
+	// pause; dipFrames is over what a dip in the level is looked for.
+	pauseFrames = 10
+	dipFrames   = 8
+	// dipDB is how far a dip must lie below the level of the speech around it.
+	// Stops within words reach 20 dB for 60 ms; only the deepest is taken.
+	dipDB = 12
+)
+
+// Windows finds the speech in samples (mono, 16 kHz) and returns the windows
+// that cover it, in order, each at most maxSamples long and none empty. samples
+// is not changed and not kept.
+//
+// A clip (len(samples) <= maxSamples) with any speech is one window over all of
+// it, untouched: the model hears it as it was recorded. Without speech there is
+// no window.
+//
+// A recording is cut into windows at silence. Silence longer than 2 s is left
+// out but for 0.3 s at its ends; otherwise one window's End is the next one's
+// Start. A window ends in the longest pause of its last part; without pauses in
+// the deepest dip between words; without dips it is cut hard and the next
+// window repeats the last 2 s (Overlap). It panics if maxSamples is less than
+// three seconds, which no model has.
+func Windows(samples []float32, maxSamples int) []Window {
+	if maxSamples < 3*SampleRate {
+		panic("audioprep: windows of less than three seconds")
+	}
+	if len(samples) == 0 {
+		return nil
+	}
+	t := findSpeech(samples)
+	if len(samples) <= maxSamples {
+		if !t.any() {
+			return nil
+		}
+		return []Window{{Start: 0, End: len(samples)}}
+	}
+	var ws []Window
+	for _, s := range t.stretches() {
+		start, end := s[0]*specHop, min(s[1]*specHop, len(samples))
+		ws = t.cut(ws, start, end, maxSamples)
+	}
+	return ws
+}
+
+// stretches returns the frames to keep, [from, to) each: speech with its
+// padding, and the silences between that are too short to leave out.
+func (t *track) stretches() [][2]int {
+	var out [][2]int
+	n := len(t.speech)
+	for i := 0; i < n; i++ {
+		if !t.speech[i] {
+			continue
+		}
+		from, to := max(0, i-padFrames), min(n, i+1+padFrames)
+		if k := len(out) - 1; k >= 0 && i-(out[k][1]-padFrames) <= dropFrames {
+			out[k][1] = to
+		} else {
+			out = append(out, [2]int{from, to})
+		}
+	}
+	return out
+}
+
+// cut appends the windows of one stretch of samples.
+func (t *track) cut(ws []Window, start, end, maxSamples int) []Window {
+	overlap := 0
+	for end-start > maxSamples {
+		// The cut lies after what the window before already holds.
+		lo := start + max(overlap, int(earliestCut*float64(maxSamples)))
+		at, hard := t.cutPoint(lo, start+maxSamples)
+		ws = append(ws, Window{Start: start, End: at, Overlap: overlap})
+		start, overlap = at, 0
+		if hard {
+			start, overlap = at-overlapSamples, overlapSamples
+		}
+	}
+	return append(ws, Window{Start: start, End: end, Overlap: overlap})
+}
+
+// cutPoint picks the sample in (lo, hi] to cut at; hard says that speech is cut.
+func (t *track) cutPoint(lo, hi int) (at int, hard bool) {
+	from, to := (lo+specHop-1)/specHop, hi/specHop
+	if at := t.bestPause(from, to); at > 0 {
+		return at * specHop, false
+	}
+	if at := t.bestDip(from, to); at > 0 {
+		return at * specHop, false
+	}
+	return hi, true
+}
+
+// bestPause returns the middle of the best pause within the frames [from, to],
+// or 0. Pauses count by their length, up to half a second, and by how late they
+// are: a pause at the end is worth as much as one twice as long at the start.
+func (t *track) bestPause(from, to int) int {
+	best, bestScore := 0, 0.0
+	for i := from; i < to; {
+		if t.speech[i] {
+			i++
+			continue
+		}
+		j := i
+		for j < to && !t.speech[j] {
+			j++
+		}
+		if n := j - i; n >= pauseFrames {
+			at := t.quietest(i, j)
+			late := float64(at-from) / float64(to-from)
+			if score := math.Min(float64(n), framesPerSecond/2) * (1 + late); score >= bestScore {
+				best, bestScore = at, score
+			}
+		}
+		i = j
+	}
+	return best
+}
+
+// quietest returns the frame of [from, to) in whose surroundings, inside, it is
+// quietest; the middle one of equals.
+func (t *track) quietest(from, to int) int {
+	mid := (from + to) / 2
+	best, bestLevel := mid, t.dipLevel(mid)
+	for d := 1; d < (to-from)/4; d++ {
+		for _, i := range [2]int{mid - d, mid + d} {
+			if l := t.dipLevel(i); l < bestLevel-3 {
+				best, bestLevel = i, l
+			}
+		}
+	}
+	return best
+}
+
+// dipLevel is the loudest level of the dipFrames around frame i.
+func (t *track) dipLevel(i int) float32 {
+	level := float32(math.Inf(-1))
+	for _, l := range t.level[max(0, i-dipFrames/2):min(len(t.level), i+dipFrames/2)] {
+		level = max(level, l)
+	}
+	return level
+}
+
+// bestDip returns the frame with the deepest dip in [from, to], or 0 if none is
+// deep enough.
+func (t *track) bestDip(from, to int) int {
+	mean := 0.0
+	for i := from; i < to; i++ {
+		mean += math.Pow(10, float64(t.level[i])/10)
+	}
+	limit := 10*math.Log10(mean/float64(max(1, to-from))+1e-12) - dipDB
+	best, bestLevel := 0, float32(limit)
+	for i := from + dipFrames/2; i+dipFrames/2 <= to; i++ {
+		if l := t.dipLevel(i); l <= bestLevel {
+			best, bestLevel = i, l
+		}
+	}
+	return best
+}
