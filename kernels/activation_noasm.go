@@ -1,3 +1,5 @@
+//go:build !amd64 || noasm
+
 package kernels
 
 func gelu(x []float32) { geluGeneric(x) }

@@ -1,3 +1,5 @@
+//go:build !amd64 || noasm
+
 package kernels
 
 func dotRows(dst, q, x []float32, ldx int) { dotRowsGeneric(dst, q, x, ldx) }

@@ -1,3 +1,5 @@
+//go:build !amd64 || noasm
+
 package kernels
 
 func normRow(dst, x, gamma, beta []float32, eps float32) { normRowGeneric(dst, x, gamma, beta, eps) }

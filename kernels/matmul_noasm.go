@@ -1,3 +1,5 @@
+//go:build !amd64 || noasm
+
 package kernels
 
 func tile(c []float32, ldc int, a []float32, lda, m int, b []float32, ldb, k int, accumulate bool) {

@@ -1,3 +1,5 @@
+//go:build !amd64 || noasm
+
 package kernels
 
 func expSumPart(row []float32, shift, scale float32) float32 { return expSumGeneric(row, shift, scale) }

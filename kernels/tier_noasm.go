@@ -1,3 +1,5 @@
+//go:build !amd64 || noasm
+
 package kernels
 
 // available returns the tiers that this machine can run, in rank order.

@@ -1,3 +1,5 @@
+//go:build !amd64 || noasm
+
 package kernels
 
 func add(dst, a, b []float32)                    { addGeneric(dst, a, b) }

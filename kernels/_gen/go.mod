@@ -1,0 +1,3 @@
+module hark/kernels/gen
+
+go 1.26

@@ -1,0 +1,140 @@
+package main
+
+import "fmt"
+
+func matmul(a *asm) {
+	a.isa = avx2
+	a.tile(6)
+	a.isa = avx512
+	a.tile(12)
+}
+
+// tile writes the inner kernel of every product: c[i][0:2 vectors] (+)= the sum over k of a[i][k]*b[k], for m rows in strips of at
+// most most rows, each with its sums in registers. The two vectors of b are the halves of one panel (AVX2) or the rows of two
+// (AVX-512). Strides are in bytes. a and m serve as variables.
+//
+// A strip of any height adds in the same order, one multiply-add per k, so a row's bits don't depend on the strip it falls in.
+func (a *asm) tile(most int) {
+	a.fn("tile"+a.name, "m int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, accumulate bool", "")
+	a.p("MOVQ %s, R8", a.arg("lda"))
+	a.p("MOVQ %s, R13", a.arg("ldc"))
+	a.p("MOVQ %s, DX", a.arg("c"))
+	name := func(rows int) string { return fmt.Sprintf("rows%d", rows) }
+
+	// Between one strip and two, two of equal height run faster than a full one and a low one: a low one waits for its own sums.
+	a.p("next:")
+	a.p("MOVQ %s, AX", a.arg("m"))
+	a.p("CMPQ AX, $%d", 2*most)
+	a.p("JGE %s", name(most))
+	a.p("CMPQ AX, $%d", most)
+	a.p("JLE choose")
+	a.p("INCQ AX")
+	a.p("SHRQ $1, AX")
+	a.p("choose:")
+	for rows := most; rows > 0; rows-- {
+		a.p("CMPQ AX, $%d", rows)
+		a.p("JEQ %s", name(rows))
+	}
+	a.ret()
+	for rows := most; rows > 0; rows-- {
+		a.p("%s:", name(rows))
+		a.strip(rows)
+		a.p("JMP next")
+	}
+}
+
+// strip computes rows rows and moves a, c and m past them.
+func (a *asm) strip(rows int) {
+	store, odd, ready := a.label("store"), a.label("odd"), a.label("ready")
+	a.p("MOVQ %s, CX", a.arg("k"))
+	a.p("MOVQ %s, SI", a.arg("a"))
+	a.p("MOVQ %s, DI", a.arg("b"))
+	a.p("MOVQ %s, BX", a.arg("ldb"))
+	a.p("ADDQ DI, BX")
+	bases := []string{"SI", "R9", "R10", "R11"}[:(rows+2)/3]
+	if len(bases) > 1 {
+		a.p("LEAQ (R8)(R8*2), R12")
+	}
+	for i := 1; i < len(bases); i++ {
+		a.p("LEAQ (%s)(R12*1), %s", bases[i-1], bases[i])
+	}
+	sum := func(r, j int) string { return a.reg(2*r + j) }
+	for r := range rows {
+		a.zero(sum(r, 0))
+		a.zero(sum(r, 1))
+	}
+	a.p("CMPB %s, $0", a.arg("accumulate"))
+	a.p("JEQ %s", ready)
+	a.eachC(rows, func(r, j int) { a.p("VMOVUPS %d(AX), %s", j*a.bytes, sum(r, j)) })
+	a.p("%s:", ready)
+
+	const unroll = 4
+	step := func(n int) {
+		loop := a.label("loop")
+		a.p("PCALIGN $32")
+		a.p("%s:", loop)
+		for u := range n {
+			a.multiplyAdd(rows, u, bases, sum)
+		}
+		for _, b := range bases {
+			a.p("ADDQ $%d, %s", 4*n, b)
+		}
+		a.p("ADDQ $%d, DI", 64*n)
+		if a.wide() {
+			a.p("ADDQ $%d, BX", 64*n)
+		}
+		a.p("DECQ CX")
+		a.p("JNZ %s", loop)
+	}
+	a.p("SHRQ $2, CX")
+	a.p("JEQ %s", odd)
+	step(unroll)
+	a.p("%s:", odd)
+	a.p("MOVQ %s, CX", a.arg("k"))
+	a.p("ANDQ $%d, CX", unroll-1)
+	a.p("JEQ %s", store)
+	step(1)
+	a.p("%s:", store)
+	a.eachC(rows, func(r, j int) { a.p("VMOVUPS %s, %d(AX)", sum(r, j), j*a.bytes) })
+	a.p("MOVQ AX, DX")
+	a.p("ADDQ R13, DX")
+	a.p("IMUL3Q $%d, R8, AX", rows)
+	a.p("ADDQ AX, %s", a.arg("a"))
+	a.p("SUBQ $%d, %s", rows, a.arg("m"))
+}
+
+// eachC visits the tile of c with AX on the row.
+func (a *asm) eachC(rows int, visit func(r, j int)) {
+	a.p("MOVQ DX, AX")
+	for r := range rows {
+		visit(r, 0)
+		visit(r, 1)
+		if r < rows-1 {
+			a.p("ADDQ R13, AX")
+		}
+	}
+}
+
+// multiplyAdd adds the products for the u-th k of the unrolled loop.
+func (a *asm) multiplyAdd(rows, u int, bases []string, sum func(r, j int) string) {
+	b0, b1 := a.reg(12), a.reg(13)
+	x := []string{a.reg(14), a.reg(15)}
+	if a.wide() {
+		b0, b1 = a.reg(24), a.reg(25)
+		x = []string{a.reg(26), a.reg(27), a.reg(28), a.reg(29)}
+		a.p("VMOVUPS %d(BX), %s", 64*u, b1)
+	} else {
+		a.p("VMOVUPS %d(DI), %s", 64*u+32, b1)
+	}
+	a.p("VMOVUPS %d(DI), %s", 64*u, b0)
+	for r := range rows {
+		at := fmt.Sprintf("%d(%s)", 4*u, bases[r/3])
+		if r%3 > 0 {
+			at += fmt.Sprintf("(R8*%d)", r%3)
+		}
+		v := x[r%len(x)]
+		a.p("VBROADCASTSS %s, %s", at, v)
+		a.p("VFMADD231PS %s, %s, %s", b0, v, sum(r, 0))
+		a.p("VFMADD231PS %s, %s, %s", b1, v, sum(r, 1))
+	}
+}
