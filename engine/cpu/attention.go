@@ -1,0 +1,78 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+
+	"hark/engine"
+	"hark/kernels"
+)
+
+// queryRows is how many queries of one head make a block.
+const queryRows = 48
+
+// attentionTask is self-attention within one item. First its blocks are heads, whose keys
+// and values are packed; then they are runs of queries, head by head.
+type attentionTask struct {
+	dst, qkv   []float32
+	ldd, ldx   int
+	rows, dim  int
+	heads      []kernels.PackedKV
+	count      int // heads in use
+	packed     bool
+	scale      float32
+	scratch    scratch
+	queryParts int // blocks of queries in an item
+}
+
+// Attention is self-attention without a mask within each item.
+func (d *Device) Attention(dst, qkv engine.Tensor, lens []int, heads int) {
+	rows := total(lens)
+	need("Attention", "dst", dst, rows, headed("Attention", dst.Cols, heads))
+	need("Attention", "qkv", qkv, rows, 3*dst.Cols)
+	t := d.attentions.get()
+	t.ldd, t.ldx, t.dim, t.count, t.scale = dst.Stride, qkv.Stride, dst.Cols, heads, headScale(dst.Cols, heads)
+	for len(t.heads) < heads {
+		t.heads = append(t.heads, kernels.PackedKV{})
+	}
+	t.scratch.reserve(d.pool.threads)
+	at := 0
+	for _, l := range lens {
+		if l == 0 {
+			continue
+		}
+		t.dst, t.qkv, t.rows = floats(dst.Slice(at, at+l)), floats(qkv.Slice(at, at+l)), l
+		t.packed = false
+		d.pool.run(heads, t)
+		t.packed = true
+		t.queryParts = ceilDiv(l, queryRows)
+		d.pool.run(heads*t.queryParts, t)
+		at += l
+	}
+	t.dst, t.qkv = nil, nil
+	d.attentions.put(t)
+}
+
+func (t *attentionTask) block(worker, i int) {
+	dh := t.dim / t.count
+	if !t.packed {
+		off := i * dh
+		t.heads[i].Pack(t.qkv[t.dim+off:], t.ldx, t.qkv[2*t.dim+off:], t.ldx, t.rows, dh)
+		return
+	}
+	h, r := i/t.queryParts, i%t.queryParts*queryRows
+	n := min(queryRows, t.rows-r)
+	s := t.scratch.get(worker, kernels.AttentionScratch(n, t.rows))
+	kernels.Attention(t.dst[r*t.ldd+h*dh:], t.ldd, t.qkv[r*t.ldx+h*dh:], t.ldx, n, &t.heads[h], t.scale, s, nil, 0)
+}
+
+// headed checks that a width can be split into heads and returns it.
+func headed(op string, width, heads int) int {
+	if heads < 1 || width%heads != 0 {
+		panic(fmt.Sprintf("cpu: %s: a width of %d in %d heads", op, width, heads))
+	}
+	return width
+}
+
+// headScale is what scores are scaled by.
+func headScale(width, heads int) float32 { return float32(1 / math.Sqrt(float64(width/heads))) }

@@ -1,0 +1,106 @@
+// Package cpu is the [engine.Device] that computes on the machine's own cores.
+//
+// Numbers are float32 throughout. The arithmetic is package kernels'; what is done here is to
+// cut each operation in blocks and to spread them over a fixed set of threads. A block
+// is a run of rows (of positions, of queries), or, where there are few rows as in
+// a decoder's step, a run of columns. Since every kernel's result for a row
+// depends on that row alone, it matters neither how an operation was cut nor
+// how many threads there are: results are the same to the bit.
+//
+// Operations are done when they return; nothing is queued. In a steady state they allocate
+// nothing but what they return: the structs that describe an operation to the
+// threads are kept for the next one, with the scratch they have grown.
+//
+// A Device may be used by several goroutines. The threads serve one operation at a time; an
+// operation that finds them busy is done by its caller alone.
+package cpu
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"hark/engine"
+	"hark/kernels"
+)
+
+// Device computes on the CPU.
+type Device struct {
+	info engine.DeviceInfo
+	pool *pool
+
+	linears    spare[linearTask]
+	convs      spare[convTask]
+	norms      spare[normTask]
+	attentions spare[attentionTask]
+	cacheds    spare[cachedTask]
+	copies     spare[copyTask]
+	crosses    spare[crossTask]
+	selects    spare[selectTask]
+	probs      spare[probTask]
+}
+
+var _ engine.Device = (*Device)(nil)
+
+// New makes a device that computes on a number of threads; 0 means as many as Go may use
+// (GOMAXPROCS). The error is that of a HARK_CPU that names no usable kind of code.
+func New(threads int) (*Device, error) {
+	if threads < 0 {
+		return nil, fmt.Errorf("cpu: %d threads: want 1 or more, or 0 for all cores", threads)
+	}
+	if threads == 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	tier, _, err := kernels.Tier()
+	if err != nil {
+		return nil, fmt.Errorf("cpu: %w", err)
+	}
+	unit := "threads"
+	if threads == 1 {
+		unit = "thread"
+	}
+	return &Device{
+		info: engine.DeviceInfo{
+			Kind:   "cpu",
+			Name:   processorName(),
+			Detail: fmt.Sprintf("%s, %d %s", tier, threads, unit),
+			// Several windows at once would only push each other out of the caches.
+			EncodeGroup: 1,
+		},
+		pool: newPool(threads),
+	}, nil
+}
+
+// Close ends the device's threads. No operation may be under way.
+func (d *Device) Close() { d.pool.close() }
+
+// Info says what the device is.
+func (d *Device) Info() engine.DeviceInfo { return d.info }
+
+// processorName is the model that Linux reports, or the architecture.
+func processorName() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if key, name, ok := strings.Cut(s.Text(), ":"); ok && strings.TrimSpace(key) == "model name" {
+			return strings.Join(strings.Fields(name), " ")
+		}
+	}
+	return runtime.GOARCH
+}
+
+// activation is the kernels' name of an activation.
+func activation(a engine.Activation) kernels.Activation {
+	switch a {
+	case engine.NoActivation:
+		return kernels.ActNone
+	case engine.GELU:
+		return kernels.ActGELU
+	}
+	panic(fmt.Sprintf("cpu: activation %d is unknown", a))
+}
