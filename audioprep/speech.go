@@ -10,8 +10,8 @@ import (
 // dropped costs the user's words.
 //
 // A frame is active when it stands out of what surrounds it: above the adaptive
-// noise floor, or, where nothing is quieter, near the loudest. Active frames
-// are then judged by the second they are in:
+// noise floor, or anywhere if all is equally loud. Active frames are then judged
+// by the second around them:
 //
 //   - stationary: levels hardly move. Noise, hum, rumble. Speech opens and
 //     closes the mouth three to eight times a second, which moves the level by
@@ -23,21 +23,26 @@ import (
 // from an orchestra takes a model, and the one behind this package does.
 //
 // The limits were set on the speech of 60 clips in nine languages, cut into
-// seconds: level range (95th to 10th percentile) at least 2.1 dB with a mean
+// seconds: level range (93rd to 10th percentile) at least 2.1 dB with a mean
 // step of 0.68 dB and more; median similarity of spectra at most 0.980. White
 // noise has range 0.9-2.0 and step 0.36-0.61; tones and tunes have similarity
 // above 0.99.
 const (
 	silenceDB      = -88 // below is nothing: half a bit of 16
 	overFloorDB    = 6
-	underTopDB     = 12
+	steadyDB       = 3   // the range of levels below which there is no floor and top
 	floorFrames    = 400 // the noise floor is that of 4 s to each side
+	floorStep      = 50
 	judgeFrames    = 100 // the second that a frame is judged by
-	judgeStep      = 25
+	judgeStep      = 5
+	edgeFrames     = 4 // that a spectrum reaches beyond its frame
 	similarLag     = 4 // frames between the spectra that are compared
 	tonalSimilar   = 0.986
 	stationaryDB   = 2.6
 	stationaryStep = 0.66
+	// Steps of more than clickStep are clicks and dropouts, if they are few.
+	clickStep = 4
+	maxJumps  = 8
 	// A cough of the converter is no speech: speech needs minSpeech frames
 	// within speechSpan.
 	minSpeech  = 6
@@ -55,8 +60,8 @@ type track struct {
 // is one frame for each started 10 ms.
 func findSpeech(samples []float32) *track {
 	t := measure(samples)
-	active := t.findActive()
-	t.judge(active)
+	active, limits := t.findActive()
+	t.judge(active, limits)
 	t.dropClicks()
 	return t
 }
@@ -94,82 +99,94 @@ func measure(samples []float32) *track {
 	return t
 }
 
-// findActive marks the frames that stand out.
-func (t *track) findActive() []bool {
+// findActive marks the frames that stand out, and returns the limit above which
+// each of them does.
+func (t *track) findActive() (active []bool, limits []float32) {
 	n := len(t.level)
-	active := make([]bool, n)
-	buf := make([]float32, 0, 2*floorFrames+1)
-	const step = 50
-	for from := 0; from < n; from += step {
-		to := min(n, from+step)
+	active, limits = make([]bool, n), make([]float32, n)
+	buf := make([]float32, 0, 2*floorFrames+floorStep)
+	for from := 0; from < n; from += floorStep {
+		to := min(n, from+floorStep)
 		buf = append(buf[:0], t.level[max(0, from-floorFrames):min(n, to+floorFrames)]...)
 		slices.Sort(buf)
 		floor, top := buf[len(buf)/10], buf[len(buf)*95/100]
-		limit := max(silenceDB, min(floor+overFloorDB, top-underTopDB))
+		limit := floor + min(overFloorDB, (top-floor)/2)
+		if top-floor < steadyDB {
+			limit = floor - steadyDB // all the same: leave it to the judge
+		}
+		limit = max(silenceDB, limit)
 		for i := from; i < to; i++ {
 			active[i] = t.level[i] > limit
+			limits[i] = limit
 		}
 	}
-	return active
+	return active, limits
 }
 
-// judge marks as speech the active frames that are in at least one second that
-// is neither stationary nor tonal.
-func (t *track) judge(active []bool) {
+// judge marks as speech the active frames around which a second is neither
+// stationary nor tonal.
+func (t *track) judge(active []bool, limits []float32) {
 	n := len(active)
-	for from := 0; from < n; from += judgeStep {
-		to := min(n, from+judgeFrames)
-		if to < n || from == 0 || to-from >= judgeFrames/2 {
-			if t.speechlike(active, from, to) {
-				for i := from; i < to; i++ {
-					t.speech[i] = t.speech[i] || active[i]
-				}
-			}
+	for at := 0; at < n; at += judgeStep {
+		to := min(n, at+judgeStep)
+		if !slices.Contains(active[at:to], true) {
+			continue
 		}
-		if to == n {
-			break
+		mid := (at + to) / 2
+		if t.speechlike(active, limits, max(0, mid-judgeFrames/2), min(n, mid+judgeFrames/2)) {
+			copy(t.speech[at:to], active[at:to])
 		}
 	}
 }
 
 // speechlike judges the active frames of [from, to).
-func (t *track) speechlike(active []bool, from, to int) bool {
-	var levels, similar []float32
-	steps, step := 0, float32(0)
+func (t *track) speechlike(active []bool, limits []float32, from, to int) bool {
+	var levels, similar [judgeFrames]float32
+	count, pairs, steps, jumps, step := 0, 0, 0, 0, float32(0)
+	run, longest := 0, 0
 	for i := from; i < to; i++ {
-		// A frame reaches 22 ms beyond its 10: those at the edge of a sound
-		// hold part of it and say nothing about its steadiness.
-		if !active[i] || i+2 < len(active) && !active[i+2] || i >= 2 && !active[i-2] {
+		if !active[i] {
+			run = 0
 			continue
 		}
-		levels = append(levels, t.level[i])
+		if run++; t.level[i] < limits[i]+overFloorDB {
+			run = 0
+		}
+		longest = max(longest, run)
+		// A spectrum reaches 22 ms beyond its 10 ms: those at the edge of a
+		// sound hold a part of it and say nothing about its steadiness.
+		if i+edgeFrames < len(active) && !active[i+edgeFrames] || i >= edgeFrames && !active[i-edgeFrames] {
+			continue
+		}
+		levels[count] = t.level[i]
+		count++
 		if i >= similarLag && active[i-similarLag] {
-			similar = append(similar, t.similar[i])
+			similar[pairs] = t.similar[i]
+			pairs++
 		}
-		if i > from && active[i-1] {
+		if i > 0 && active[i-1] {
 			d := t.level[i] - t.level[i-1]
-			step += max(d, -d)
-			steps++
-		}
-	}
-	if len(levels) < minSpeech {
-		// Too little to judge: it may be a short word.
-		count := 0
-		for _, a := range active[from:to] {
-			if a {
-				count++
+			if d = max(d, -d); d > clickStep {
+				jumps++
+			} else {
+				step += d
+				steps++
 			}
 		}
-		return count >= minSpeech
 	}
-	slices.Sort(levels)
-	spread := levels[len(levels)*95/100] - levels[len(levels)/10]
-	if spread < stationaryDB && (steps == 0 || step/float32(steps) < stationaryStep) {
+	if count < minSpeech {
+		// Too little to judge. It may be a short word, if it is more than
+		// noise that happens to touch the limit.
+		return longest >= minSpeech
+	}
+	slices.Sort(levels[:count])
+	spread := levels[count*93/100] - levels[count/10]
+	if spread < stationaryDB && jumps <= maxJumps && step < stationaryStep*float32(max(1, steps)) {
 		return false
 	}
-	if len(similar) >= minSpeech {
-		slices.Sort(similar)
-		if similar[len(similar)/2] > tonalSimilar {
+	if pairs >= minSpeech {
+		slices.Sort(similar[:pairs])
+		if similar[pairs/2] > tonalSimilar {
 			return false
 		}
 	}

@@ -21,14 +21,18 @@ const (
 	overlapSamples = 2 * SampleRate
 	// A window is cut in its last part, so that it is nearly full: from
 	// earliestCut of maxSamples on.
-	earliestCut = 0.5
+	earliestCut = 0.6
 	// pauseFrames is the shortest stretch without speech that counts as a
-	// pause; dipFrames is over what a dip in the level is looked for.
+	// pause, longPause that from which on longer is not better. dipFrames is
+	// over what a dip in the level is looked for.
 	pauseFrames = 10
+	longPause   = 40
 	dipFrames   = 8
-	// dipDB is how far a dip must lie below the level of the speech around it.
-	// Stops within words reach 20 dB for 60 ms; only the deepest is taken.
-	dipDB = 12
+	// pauseDB and dipDB are how far a pause and a dip must lie below the mean
+	// level around. Stops within words reach 20 dB for 60 ms; only the deepest
+	// dip is taken.
+	pauseDB = 6
+	dipDB   = 12
 )
 
 // Windows finds the speech in samples (mono, 16 kHz) and returns the windows
@@ -105,19 +109,31 @@ func (t *track) cut(ws []Window, start, end, maxSamples int) []Window {
 // cutPoint picks the sample in (lo, hi] to cut at; hard says that speech is cut.
 func (t *track) cutPoint(lo, hi int) (at int, hard bool) {
 	from, to := (lo+specHop-1)/specHop, hi/specHop
-	if at := t.bestPause(from, to); at > 0 {
+	mean := t.meanLevel(from, to)
+	if at := t.bestPause(from, to, mean-pauseDB); at > 0 {
 		return at * specHop, false
 	}
-	if at := t.bestDip(from, to); at > 0 {
+	if at := t.bestDip(from, to, mean-dipDB); at > 0 {
 		return at * specHop, false
 	}
 	return hi, true
 }
 
-// bestPause returns the middle of the best pause within the frames [from, to],
-// or 0. Pauses count by their length, up to half a second, and by how late they
-// are: a pause at the end is worth as much as one twice as long at the start.
-func (t *track) bestPause(from, to int) int {
+// meanLevel is the level of the mean power of the frames [from, to).
+func (t *track) meanLevel(from, to int) float32 {
+	sum := 0.0
+	for _, l := range t.level[from:to] {
+		sum += math.Pow(10, float64(l)/10)
+	}
+	return float32(10 * math.Log10(sum/float64(max(1, to-from))+1e-12))
+}
+
+// bestPause returns the quietest place of the best pause within the frames
+// [from, to] that is not louder than limit, or 0. Pauses count by their length,
+// up to 0.4 s, and by how late they are, since a short window costs the model as
+// much as a full one: a pause at the end is worth one of three times its length
+// at the start.
+func (t *track) bestPause(from, to int, limit float32) int {
 	best, bestScore := 0, 0.0
 	for i := from; i < to; {
 		if t.speech[i] {
@@ -131,7 +147,8 @@ func (t *track) bestPause(from, to int) int {
 		if n := j - i; n >= pauseFrames {
 			at := t.quietest(i, j)
 			late := float64(at-from) / float64(to-from)
-			if score := math.Min(float64(n), framesPerSecond/2) * (1 + late); score >= bestScore {
+			score := math.Min(float64(n), longPause) * (1 + 2*late)
+			if score >= bestScore && t.dipLevel(at) <= limit {
 				best, bestScore = at, score
 			}
 		}
@@ -164,15 +181,10 @@ func (t *track) dipLevel(i int) float32 {
 	return level
 }
 
-// bestDip returns the frame with the deepest dip in [from, to], or 0 if none is
-// deep enough.
-func (t *track) bestDip(from, to int) int {
-	mean := 0.0
-	for i := from; i < to; i++ {
-		mean += math.Pow(10, float64(t.level[i])/10)
-	}
-	limit := 10*math.Log10(mean/float64(max(1, to-from))+1e-12) - dipDB
-	best, bestLevel := 0, float32(limit)
+// bestDip returns the frame with the deepest dip in [from, to], or 0 if none
+// reaches down to limit.
+func (t *track) bestDip(from, to int, limit float32) int {
+	best, bestLevel := 0, limit
 	for i := from + dipFrames/2; i+dipFrames/2 <= to; i++ {
 		if l := t.dipLevel(i); l <= bestLevel {
 			best, bestLevel = i, l
