@@ -31,17 +31,24 @@ func sharedFile(t testing.TB, path string) string {
 	return path
 }
 
-// realModel returns the folder of a model of the ordinary store, which the
-// test pulls if it may.
+// realModel returns the folder of a model of the ordinary store, so that one
+// pull serves the tests of every package. It pulls where CI or HARK_TEST_PULL
+// is set; else the model must be there, or the test is skipped.
 func realModel(t testing.TB, name string) string {
 	t.Helper()
-	home, err := os.UserHomeDir()
+	store, err := OpenStore("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(home, ".cache", "hark", "models", name)
-	if _, err := os.Stat(dir); err != nil {
-		missing(t, err.Error())
+	if dir, ok := store.Path(name); ok {
+		return dir
+	}
+	if os.Getenv("CI") == "" && os.Getenv("HARK_TEST_PULL") == "" {
+		t.Skipf("model %s is not in %s: set HARK_TEST_PULL=1 to have it pulled", name, store.Dir())
+	}
+	dir, err := store.Pull(t.Context(), name, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return dir
 }

@@ -265,7 +265,7 @@ func TestRealCTranslate2(t *testing.T) {
 		}
 		defer w.Close()
 		if w.Format() != FormatCTranslate2 {
-			missing(t, model+" was pulled in another form")
+			t.Skipf("%s was pulled from the hub, in another form", model)
 		}
 		names := w.Names()
 		if len(names) != want.variables+1 { // one alias

@@ -1,0 +1,130 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestOpenStore(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	for _, c := range []struct{ dir, models, xdg, want string }{
+		{"", "", "", home + "/.cache/hark/models"},
+		{"", "", "relative", home + "/.cache/hark/models"},
+		{"", "", "/xdg", "/xdg/hark/models"},
+		{"", "/models", "/xdg", "/models"},
+		{"/dir", "/models", "/xdg", "/dir"},
+	} {
+		t.Setenv("HARK_MODELS", c.models)
+		t.Setenv("XDG_CACHE_HOME", c.xdg)
+		s, err := OpenStore(c.dir)
+		if err != nil || s.Dir() != filepath.FromSlash(c.want) {
+			t.Errorf("%+v: %v, %v", c, s.Dir(), err)
+		}
+	}
+	for _, hub := range []string{"ftp://host", "host", "://", "/folder"} {
+		t.Setenv("HARK_HUB", hub)
+		if _, err := OpenStore(""); err == nil || !strings.Contains(err.Error(), "HARK_HUB") {
+			t.Errorf("HARK_HUB=%s: %v", hub, err)
+		}
+	}
+}
+
+func TestStoreFolder(t *testing.T) {
+	s, err := OpenStore(filepath.Join(t.TempDir(), "models"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, err := s.List(); err != nil || len(all) != 0 {
+		t.Errorf("a store that does not exist: %v, %v", all, err)
+	}
+	if err := s.Remove("base"); !errors.Is(err, ErrNotCached) {
+		t.Errorf("removing from it: %v", err)
+	}
+	write(t, s.dir, "base/model.bin", []byte("12345"))
+	write(t, s.dir, "base/more/config.json", []byte("{}"))
+	write(t, s.dir, "mine/mine.nemo", nil)
+	write(t, s.dir, "notes/readme.txt", nil)
+	write(t, s.dir, ".tiny.partial/hub/model.safetensors", nil)
+	all, err := s.List()
+	want := fmt.Sprintf("[{base %s 7} {mine %s 0}]", filepath.Join(s.dir, "base"), filepath.Join(s.dir, "mine"))
+	if err != nil || fmt.Sprint(all) != want {
+		t.Errorf("List() = %v, %v, want %s", all, err, want)
+	}
+
+	other := filepath.Dir(write(t, t.TempDir(), "own/model.safetensors", nil))
+	t.Chdir(filepath.Dir(other))
+	if err := os.Rename(other, "tiny"); err != nil { // a folder with a catalogue name
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, want string }{
+		{"base", filepath.Join(s.dir, "base")},
+		{"mine", filepath.Join(s.dir, "mine")},
+		{"tiny", ""}, // the catalogue's, which is not there
+		{"./tiny", "./tiny"},
+		{filepath.Join(s.dir, "mine"), filepath.Join(s.dir, "mine")},
+		{"notes", ""},
+		{"", ""},
+		{".", ""},
+		{"..", ""},
+		{".tiny.partial/hub", ""},
+	} {
+		if dir, ok := s.Path(c.name); dir != c.want || ok != (c.want != "") {
+			t.Errorf("Path(%q) = %q, %v, want %q", c.name, dir, ok, c.want)
+		}
+	}
+
+	for _, name := range []string{"", ".", "..", "../x", "./tiny", ".tiny.partial", filepath.Join(s.dir, "base"), "small"} {
+		if err := s.Remove(name); !errors.Is(err, ErrNotCached) {
+			t.Errorf("Remove(%q): %v, want ErrNotCached", name, err)
+		}
+	}
+	for _, name := range []string{"base", "tiny"} { // tiny's pull was cut
+		if err := s.Remove(name); err != nil {
+			t.Errorf("Remove(%q): %v", name, err)
+		}
+	}
+	for _, gone := range []string{"base", ".base.removed", ".tiny.partial"} {
+		if exists(filepath.Join(s.dir, gone)) {
+			t.Errorf("%s is still there", gone)
+		}
+	}
+}
+
+func TestCatalogue(t *testing.T) {
+	want := strings.Fields("tiny.en tiny base.en base small.en small medium large-v3 large-v3-turbo distil-large-v3.5 parakeet-tdt-0.6b-v2 parakeet-tdt-0.6b-v3")
+	if all := Catalogue(); len(all) != len(want) {
+		t.Errorf("%d models, want %d", len(all), len(want))
+	}
+	for _, name := range want {
+		e, ok := Find(name)
+		if !ok || e.Name != name || !isPlain(name) || strings.Count(e.Repo, "/") != 1 || e.Size == 0 || len(e.Files) == 0 {
+			t.Errorf("%s: %v %+v", name, ok, e)
+		}
+		if e.Multilingual == (strings.HasSuffix(name, ".en") || strings.HasPrefix(name, "distil") || strings.HasSuffix(name, "-v2")) {
+			t.Errorf("%s: multilingual %v", name, e.Multilingual)
+		}
+		// The parts of each wheel file add up to it.
+		parts := map[string]int64{}
+		for _, w := range e.Wheels {
+			for _, m := range w.Members {
+				parts[m.File] += m.Size
+			}
+		}
+		for _, f := range e.WheelFiles {
+			if parts[f.Name] != f.Size || len(f.SHA256) != 64 {
+				t.Errorf("%s: %s: parts of %d bytes for %+v", name, f.Name, parts[f.Name], f)
+			}
+		}
+		if len(parts) != len(e.WheelFiles) {
+			t.Errorf("%s: %d wheel files, %d made of parts", name, len(e.WheelFiles), len(parts))
+		}
+	}
+	if _, ok := Find("nothing"); ok {
+		t.Error("an unknown name is found")
+	}
+}
