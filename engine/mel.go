@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"hark/kernels"
 )
 
 // What OpenAI's Whisper feeds its encoder (openai-whisper, whisper/audio.py, log_mel_spectrogram).
@@ -14,6 +16,8 @@ const (
 	// melFFT is the length of the analysis window in samples (n_fft): 25 ms. Frame t is centred
 	// on sample t*MelHop.
 	melFFT = 400
+	// melPowers is the number of frequencies told apart: 0 to 8 kHz in steps of 40 Hz.
+	melPowers = melFFT/2 + 1
 	// melReach is how far a frame reaches to both sides of its centre.
 	melReach = melFFT / 2
 	// melFloor is log10 of the least power told apart from none, 1e-10.
@@ -34,8 +38,8 @@ const (
 // several goroutines at once.
 type Mel struct {
 	bins    int
-	filters []melFilter
-	works   sync.Pool // of *melWork
+	filters *kernels.PackedF32 // [bins][melPowers]
+	works   sync.Pool          // of *melWork
 }
 
 // NewMel makes a front end of a number of mel bins: 80, or 128 for large-v3 and its kin. It
@@ -44,7 +48,7 @@ func NewMel(bins int) *Mel {
 	if bins < 1 || bins > melFFT/2 {
 		panic(fmt.Sprintf("engine: %d mel bins", bins))
 	}
-	return &Mel{bins: bins, filters: melFilters(bins), works: sync.Pool{New: func() any { return new(melWork) }}}
+	return &Mel{bins: bins, filters: kernels.PackF32(melFilters(bins), bins, melPowers), works: sync.Pool{New: func() any { return new(melWork) }}}
 }
 
 // Bins is the number of values in a frame.

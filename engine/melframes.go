@@ -19,8 +19,9 @@ import (
 // quicker than a mixed-radix FFT, since it runs at the speed of kernels.MatMul.
 const (
 	foldLen = melFFT/4 + 1
-	// melBlock is how many frames are done at once: what they need stays in the second-level cache.
-	melBlock = 48
+	// melBlock is how many frames are done at once: what they need stays in the second-level
+	// cache, and kernels.MatMul reads so few rows in place.
+	melBlock = 24
 )
 
 // The four products, in this order: even k and odd k of the real part, then of the imaginary part.
@@ -38,7 +39,7 @@ var (
 	hann = makeHann()
 )
 
-func makeHann() (h [melFFT/2 + 1]float32) {
+func makeHann() (h [melReach + 1]float32) {
 	for n := range h {
 		h[n] = float32(0.5 - 0.5*math.Cos(2*math.Pi*float64(n)/melFFT))
 	}
@@ -67,7 +68,7 @@ type melWork struct {
 	signal [(melBlock-1)*MelHop + melFFT]float32
 	folds  [4][melBlock * foldLen]float32
 	sums   [4][melBlock * foldLen]float32
-	power  [melFFT/2 + 2]float32
+	power  [melBlock * melPowers]float32
 }
 
 // frames writes count frames from frame t on to their place in dst, in powers of ten and
@@ -89,20 +90,14 @@ func (m *Mel) frames(dst []float32, s melSignal, t, count int) float32 {
 	for q, base := range melBases() {
 		kernels.MatMul(w.sums[q][:], foldLen, w.folds[q][:], foldLen, count, base, 0, base.N, kernels.Epilogue{})
 	}
-	best := float32(melFloor)
 	for i := range count {
 		w.powers(i)
-		frame := dst[i*m.bins:][:m.bins]
-		for b := range m.filters {
-			f := &m.filters[b]
-			var sum float32
-			power := w.power[f.first:][:len(f.weights)]
-			for j, v := range f.weights {
-				sum += v * power[j]
-			}
-			frame[b] = log10(max(sum, 1e-10))
-			best = max(best, frame[b])
-		}
+	}
+	kernels.MatMul(dst, m.bins, w.power[:], melPowers, count, m.filters, 0, m.bins, kernels.Epilogue{})
+	best := float32(melFloor)
+	for i, v := range dst {
+		dst[i] = log10(max(v, 1e-10))
+		best = max(best, dst[i])
 	}
 	return best
 }
@@ -127,16 +122,17 @@ func (w *melWork) fold(i int, x []float32) {
 	}
 }
 
-// powers leaves |re[k]|² + |im[k]|² of frame i in w.power.
+// powers leaves |re[k]|² + |im[k]|² of frame i in its row of w.power.
 func (w *melWork) powers(i int) {
 	const odd = foldLen - 1 // k = 1, 3, …, 199
+	power := w.power[i*melPowers:][:melPowers]
 	re, im := w.sums[evenRe][i*foldLen:][:foldLen], w.sums[evenIm][i*foldLen:][:foldLen]
 	for j := range foldLen {
-		w.power[2*j] = re[j]*re[j] + im[j]*im[j]
+		power[2*j] = re[j]*re[j] + im[j]*im[j]
 	}
 	re, im = w.sums[oddRe][i*foldLen:][:odd], w.sums[oddIm][i*foldLen:][:odd]
 	for j := range odd {
-		w.power[2*j+1] = re[j]*re[j] + im[j]*im[j]
+		power[2*j+1] = re[j]*re[j] + im[j]*im[j]
 	}
 }
 
