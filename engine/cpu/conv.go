@@ -9,8 +9,8 @@ import (
 )
 
 // convRows is how many output rows make a block. Their receptive fields are gathered first: a
-// copy of kernel rows for each, which stays in the second-level cache and
-// costs a hundredth of the product, so that the zero rows at an item's ends need no care.
+// copy of kernel rows for each, which stays in the second-level cache and takes a
+// fortieth of the time, so that the zero rows at an item's ends need no care.
 const convRows = 48
 
 // conv is a convolution over time as a product: an output row is that of its receptive field, kernel
