@@ -98,6 +98,8 @@ func Decode(ctx context.Context, r io.ReadSeeker, lim Limits) (*PCM, error) {
 		err = decodeWAV(in, s)
 	case "flac":
 		err = decodeFLAC(in, s)
+	case "mp3":
+		err = decodeMP3(in, s)
 	default:
 		err = unsupported(name, "")
 	}
