@@ -49,7 +49,7 @@ func attentionBlock(dst []float32, ldd int, q []float32, ldq, rows int, kv *Pack
 	t, dh, lds := kv.t, kv.dh, scoreStride(kv.t)
 	scores, sums := scratch[:rows*lds], scratch[rows*lds:]
 	for j := 0; j < t; j += tileCols {
-		tile(scores[j:], lds, q, ldq, rows, kv.k[j*dh:], dh*panelCols, dh, false)
+		tile(scores[j:], lds, q, ldq, rows, kv.k[j*dh:], dh*panelCols, dh, tileCols*dh, false)
 	}
 	var inv [attentionRows]float32
 	for i := range rows {
@@ -70,7 +70,7 @@ func attentionBlock(dst []float32, ldd int, q []float32, ldq, rows int, kv *Pack
 		for k := 0; k < t; k += attentionK {
 			for c := 0; c < cols; c += tileCols {
 				b := kv.v[(j+c)*t+k*panelCols:]
-				tile(sums[c:], attentionCols, scores[k:], lds, rows, b, t*panelCols, min(attentionK, t-k), true)
+				tile(sums[c:], attentionCols, scores[k:], lds, rows, b, t*panelCols, min(attentionK, t-k), attentionK*panelCols, true)
 			}
 		}
 		for i := range rows {

@@ -28,10 +28,13 @@ func (p *PackedKV) Pack(k []float32, ldk int, v []float32, ldv, t, dh int) {
 func (p *PackedKV) packValues(v []float32, ldv int) {
 	for j := 0; j < p.dh; j += panelCols {
 		panel := p.v[j*p.t:][:p.t*panelCols]
-		cols := min(panelCols, p.dh-j)
 		for i := range p.t {
-			row := panel[i*panelCols:][:panelCols]
-			clear(row[copy(row, v[i*ldv+j:][:cols]):])
+			row := (*[panelCols]float32)(panel[i*panelCols:])
+			if src := v[i*ldv+j:]; p.dh-j >= panelCols {
+				*row = [panelCols]float32(src)
+			} else {
+				clear(row[copy(row[:], src[:p.dh-j]):])
+			}
 		}
 	}
 	clear(p.v[roundUp(p.dh, panelCols)*p.t:])

@@ -42,9 +42,9 @@ var matmulScratches = sync.Pool{New: func() any {
 
 // MatMul computes dst[i][n] = act(sum over k of x[i][k]*w[n][k] + bias[n]) + residual[i][n] for i in [0,m) and n in [n0,n1), and
 // leaves the other elements of dst alone. dst is [m][ldd], x is [m][ldx], w is [N][K]; columns count from 0 in dst, bias and residual
-// whatever n0 is. n0 must be a multiple of [NBlock]. Rows are split by slicing dst, x and residual. dst must not overlap x; it may
-// be the residual, in the same place and with the same stride. An output's bits depend on its row of x, its row of w and the
-// epilogue alone.
+// whatever n0 is. n0 must be a multiple of [NBlock]. Rows are split by slicing dst, x and residual. ldx may be less than K, so that
+// rows overlap: a convolution over time-major input is such a product, each row being a window. dst must not overlap x; it may be the
+// residual, in the same place and with the same stride. An output's bits depend on its row of x, its row of w and the epilogue alone.
 func MatMul(dst []float32, ldd int, x []float32, ldx int, m int, w *PackedF32, n0, n1 int, ep Epilogue) {
 	checkMatMul(dst, ldd, x, ldx, m, w, n0, n1, ep)
 	if m == 0 || n0 == n1 {
@@ -68,7 +68,7 @@ func checkMatMul(dst []float32, ldd int, x []float32, ldx int, m int, w *PackedF
 		panic(fmt.Sprintf("kernels: MatMul: %d rows, columns [%d,%d) of %d", m, n0, n1, w.N))
 	case m == 0 || n0 == n1:
 		return
-	case ldx < w.K && m > 1 || len(x) < (m-1)*ldx+w.K:
+	case ldx < 0 || len(x) < (m-1)*ldx+w.K:
 		panic(fmt.Sprintf("kernels: MatMul: x has %d elements, want %d rows of %d at stride %d", len(x), m, w.K, ldx))
 	case ldd < n1 && m > 1 || len(dst) < (m-1)*ldd+n1:
 		panic(fmt.Sprintf("kernels: MatMul: dst has %d elements, want %d rows of %d at stride %d", len(dst), m, n1, ldd))
@@ -101,7 +101,11 @@ func (s *matmulScratch) block(x []float32, ldx, rows int, w *PackedF32, n, cols 
 		}
 		for j := 0; j < cols; j += tileCols {
 			b := w.panels[(n+j)*w.K+k*panelCols:]
-			tile(s.sum[j:], blockCols, a, lda, rows, b, w.K*panelCols, kc, true)
+			ahead := 0
+			if n+j+tileCols < w.N {
+				ahead = tileCols * w.K
+			}
+			tile(s.sum[j:], blockCols, a, lda, rows, b, w.K*panelCols, kc, ahead, true)
 		}
 		k += kc
 	}

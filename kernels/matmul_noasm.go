@@ -2,6 +2,6 @@
 
 package kernels
 
-func tile(c []float32, ldc int, a []float32, lda, m int, b []float32, ldb, k int, accumulate bool) {
+func tile(c []float32, ldc int, a []float32, lda, m int, b []float32, ldb, k, _ int, accumulate bool) {
 	tileGeneric(c, ldc, a, lda, m, b, ldb, k, accumulate)
 }

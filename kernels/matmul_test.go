@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"testing"
 )
 
@@ -157,6 +158,39 @@ func TestMatMulInPlaceResidual(t *testing.T) {
 		MatMul(want, n, x, k, m, w, 0, n, Epilogue{Residual: res, LdResidual: n})
 		MatMul(res, n, x, k, m, w, 0, n, Epilogue{Residual: res, LdResidual: n})
 		sameBits(t, "residual is dst", res, want)
+	})
+}
+
+// TestMatMulWindows reads overlapping rows, as a convolution with stride 2 over 3 frames of 20 does.
+func TestMatMulWindows(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		const frames, width, n = 151, 20, 40
+		r := rng(4)
+		x, w := guarded(t, normals(r, frames*width)), normals(r, n*3*width)
+		const m = (frames - 1) / 2
+		dst := make([]float32, m*n)
+		MatMul(dst, n, x, 2*width, m, PackF32(w, n, 3*width), 0, n, Epilogue{})
+		want, _ := matmulRef(x, 2*width, m, w, n, 3*width, Epilogue{})
+		near(t, "windows", dst, want, 2e-5, 1e-6)
+	})
+}
+
+// TestMatMulConcurrent splits one product over goroutines by rows and columns.
+func TestMatMulConcurrent(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		const m, n, k = 150, 192, 300
+		r := rng(5)
+		x, w := normals(r, m*k), PackF32(normals(r, n*k), n, k)
+		want, got := make([]float32, m*n), make([]float32, m*n)
+		MatMul(want, n, x, k, m, w, 0, n, Epilogue{})
+		var wg sync.WaitGroup
+		for i := 0; i < m; i += 50 {
+			for n0 := 0; n0 < n; n0 += NBlock {
+				wg.Go(func() { MatMul(got[i*n:], n, x[i*k:], k, 50, w, n0, n0+NBlock, Epilogue{}) })
+			}
+		}
+		wg.Wait()
+		sameBits(t, "split", got, want)
 	})
 }
 

@@ -13,9 +13,12 @@ func matmul(a *asm) {
 // most most rows, each with its sums in registers. The two vectors of b are the halves of one panel (AVX2) or the rows of two
 // (AVX-512). Strides are in bytes. a and m serve as variables.
 //
+// What lies ahead bytes further on in b is asked for in advance, to the second-level cache: the hardware looks no further than a page,
+// and with several rows the arithmetic fills the window in which the CPU itself would run ahead.
+//
 // A strip of any height adds in the same order, one multiply-add per k, so a row's bits don't depend on the strip it falls in.
 func (a *asm) tile(most int) {
-	a.fn("tile"+a.name, "m int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, accumulate bool", "")
+	a.fn("tile"+a.name, "m int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, ahead int, accumulate bool", "")
 	a.p("MOVQ %s, R8", a.arg("lda"))
 	a.p("MOVQ %s, R13", a.arg("ldc"))
 	a.p("MOVQ %s, DX", a.arg("c"))
@@ -68,6 +71,7 @@ func (a *asm) strip(rows int) {
 	a.eachC(rows, func(r, j int) { a.p("VMOVUPS %d(AX), %s", j*a.bytes, sum(r, j)) })
 	a.p("%s:", ready)
 
+	a.p("MOVQ %s, AX", a.arg("ahead"))
 	const unroll = 4
 	step := func(n int) {
 		loop := a.label("loop")
@@ -127,6 +131,12 @@ func (a *asm) multiplyAdd(rows, u int, bases []string, sum func(r, j int) string
 		a.p("VMOVUPS %d(DI), %s", 64*u+32, b1)
 	}
 	a.p("VMOVUPS %d(DI), %s", 64*u, b0)
+	if rows > 2 { // with fewer, the CPU's own window reaches far enough
+		a.p("PREFETCHT1 %d(DI)(AX*1)", 64*u)
+		if a.wide() {
+			a.p("PREFETCHT1 %d(BX)(AX*1)", 64*u)
+		}
+	}
 	for r := range rows {
 		at := fmt.Sprintf("%d(%s)", 4*u, bases[r/3])
 		if r%3 > 0 {
