@@ -82,3 +82,12 @@ func ParseLanguage(s string) (code string, ok bool) {
 	code, ok = languageCodes[primary]
 	return code, ok
 }
+
+// LanguageCodes are the codes of Whisper's languages, in the order of its vocabulary.
+func LanguageCodes() []string {
+	codes := make([]string, len(languages))
+	for i, l := range languages {
+		codes[i] = l.code
+	}
+	return codes
+}

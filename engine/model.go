@@ -56,7 +56,7 @@ type ModelInfo struct {
 	MaxWindowSamples, MaxBatch int
 	// BudgetMillis is max_batch_tokens: the most audio in one batch, in ms.
 	BudgetMillis int64
-	// WeightBytes is what its weights take on the device.
+	// WeightBytes is what its weights take in single precision; a device that keeps them narrower needs less.
 	WeightBytes int64
 }
 

@@ -1,0 +1,88 @@
+package whisper
+
+import "hark/engine"
+
+// detectLanguage asks the decoder for the language of an encoded window: the likeliest language
+// token after the start of the transcript, and its probability among the languages.
+func (m *Model) detectLanguage(window, slot int32) (code string, prob float64, err error) {
+	top, err := m.topLanguages(window, slot, 1)
+	if err != nil || len(top) == 0 {
+		return m.vocabulary.languages[0], 0, err
+	}
+	return top[0].code, top[0].prob, nil
+}
+
+// languageProb is a language and its probability among all that the model knows.
+type languageProb struct {
+	code string
+	prob float64
+}
+
+func (m *Model) topLanguages(window, slot int32, k int) ([]languageProb, error) {
+	v := m.vocabulary
+	m.dec.forward([]row{{token: v.startOfTranscript, slot: slot, window: window}}, false, nil)
+	choices, err := m.dev.Select(m.dec.logits([]int32{0}), []engine.Rule{{Mask: m.rules.notLanguages}}, k)
+	if err != nil {
+		return nil, err
+	}
+	var top []languageProb
+	for i, id := range choices[0].IDs {
+		top = append(top, languageProb{v.languages[id-v.firstLanguage], exp(choices[0].LogProbs[i])})
+	}
+	return top, nil
+}
+
+// align runs a known text through the decoder and reads off the alignment heads when each of its tokens
+// was said, and how likely each token was. frames is the sound's length in the window.
+func (m *Model) align(window, slot int32, language string, translate bool, text []int32, frames int) (alignment, error) {
+	v := m.vocabulary
+	start := v.prompt(language, translate)
+	if most := min(maxRows, m.config.TextContext) - len(start) - 2; len(text) > most {
+		return alignment{}, errTextTooLong
+	}
+	tokens := append(append(append([]int32(nil), start...), v.noTimestamps), text...)
+	tokens = append(tokens, v.endOfText)
+	n := len(tokens)
+	rows := make([]row, n)
+	for i, id := range tokens {
+		rows[i] = row{token: id, position: int32(i), slot: slot, window: window}
+	}
+	if err := m.dec.reserveProbs(n, m.config.AudioContext); err != nil {
+		return alignment{}, err
+	}
+	m.dec.forward(rows, true, nil)
+
+	probs, err := m.textProbs(text, len(start))
+	if err != nil {
+		return alignment{}, err
+	}
+	heads := len(m.config.AlignmentHeads)
+	attention := make([]float32, heads*n*m.config.AudioContext)
+	if err := m.dev.Download(attention, m.dec.probs.Slice(0, heads*n)); err != nil {
+		return alignment{}, err
+	}
+	positions := max(1, frames/framesPerPosition)
+	return alignment{
+		positions:     alignTokens(attention, heads, n, m.config.AudioContext, positions, len(start)),
+		probabilities: probs,
+	}, nil
+}
+
+// textProbs reads the probability of each text token among the ordinary ones from the last forward pass;
+// the row that predicts the first is row first.
+func (m *Model) textProbs(text []int32, first int) ([]float32, error) {
+	var probs []float32
+	for from := 0; from < len(text); from += logitRows {
+		to := min(from+logitRows, len(text))
+		gather, rows := make([]int32, to-from), make([]int32, to-from)
+		for i := range gather {
+			gather[i], rows[i] = int32(first+from+i), int32(i)
+		}
+		part, err := m.dev.TokenProbs(m.dec.logits(gather), rows, text[from:to], int(m.vocabulary.endOfText))
+		if err != nil {
+			return nil, err
+		}
+		probs = append(probs, part...)
+	}
+	return probs, nil
+}

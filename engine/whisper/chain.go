@@ -1,0 +1,156 @@
+package whisper
+
+import (
+	"math"
+	"sync/atomic"
+
+	"hark/engine"
+)
+
+const (
+	hopSamples = 160
+	// maxConditionedTemperature: a text drawn at a higher one is not shown to the next pass
+	// (openai/whisper, transcribe.py).
+	maxConditionedTemperature = 0.5
+)
+
+// chain is a stretch of sound that is decoded pass by pass, each from where the last one's
+// timestamps ended: a window of a windowed job, or the whole of a sequential one.
+type chain struct {
+	job     *job
+	samples []float32
+	start   int  // first sample in the job's audio
+	words   bool // word times are needed
+
+	mel     []float32 // [frames][mels]; made when the first pass starts
+	content int       // frames of sound in mel
+
+	seek       int     // frame where the next pass starts
+	written    []int32 // prompt text, and all text so far
+	reset      int     // written from here on is shown to the next pass
+	language   string  // "" until it's known
+	lastSpeech float64 // when the last word so far ended
+	segments   []segment
+	ended      bool
+	done       atomic.Int64 // samples dealt with
+}
+
+// prepare computes the spectrogram before the first pass. Its clamp looks at the whole chain
+// and at nothing else.
+func (c *chain) prepare() {
+	if c.mel == nil {
+		c.mel = c.job.model.mel.Whole(c.samples)
+		c.content = len(c.mel)/c.job.model.config.Mels - framesPerWindow
+		c.ended = c.content <= 0
+	}
+}
+
+// size is the length of the next pass in frames.
+func (c *chain) size() int { return min(framesPerWindow, c.content-c.seek) }
+
+// window writes the next pass's log-mel [3000][mels] to dst; beyond the sound it's 0, as in the
+// reference, which is not the value of silence.
+func (c *chain) window(dst []float32) {
+	mels := c.job.model.config.Mels
+	n := copy(dst, c.mel[c.seek*mels:(c.seek+c.size())*mels])
+	clear(dst[n:])
+}
+
+// prompt is what the next pass's transcript starts with.
+func (c *chain) prompt() []int32 {
+	v := c.job.model.vocabulary
+	start := v.prompt(c.language, c.job.options.Task == engine.Translate)
+	before := c.written[c.reset:]
+	if most := c.job.model.config.TextContext/2 - 1; len(before) > most {
+		before = before[len(before)-most:]
+	}
+	if len(before) == 0 {
+		return start
+	}
+	return append(append([]int32{v.startOfPrev}, before...), start...)
+}
+
+// accept takes a pass's outcome: its segments join the chain, and seek moves on. align measures when the
+// tokens of a text were said; it's called only where words are wanted.
+func (c *chain) accept(out *outcome, align func(text []int32) (alignment, error)) error {
+	v, size := c.job.model.vocabulary, c.size()
+	if out.isSilence() {
+		c.advance(c.seek + size)
+		return nil
+	}
+	segments, advance, closed := v.cut(out, c.seek, size)
+	next := c.seek + advance
+	ratio := compressionRatio(v.decode(out.tokens))
+	for i := range segments {
+		segments[i].ratio = ratio
+	}
+	if c.words {
+		if err := c.time(segments, align); err != nil {
+			return err
+		}
+		if end, ok := lastWordEnd(segments); ok {
+			if !closed && end > float64(c.seek)/framesPerSecond {
+				next = int(math.RoundToEven(end * framesPerSecond))
+			}
+			c.lastSpeech = end
+		}
+	}
+	for _, s := range segments {
+		if s.isEmpty() {
+			continue
+		}
+		c.segments = append(c.segments, s)
+		c.written = append(c.written, s.tokens...)
+	}
+	if c.job.options.Unconditioned || out.temp > maxConditionedTemperature {
+		c.reset = len(c.written)
+	}
+	if next <= c.seek { // a word that ends where the pass began must not hold the chain for ever
+		next = c.seek + size
+	}
+	c.advance(next)
+	return nil
+}
+
+// time gives the segments of one pass their words.
+func (c *chain) time(segments []segment, align func(text []int32) (alignment, error)) error {
+	v := c.job.model.vocabulary
+	var text []int32
+	for _, s := range segments {
+		text = append(text, v.text(s.tokens)...)
+	}
+	if len(text) == 0 {
+		return nil
+	}
+	a, err := align(text)
+	if err != nil {
+		return err
+	}
+	words := v.timeWords(text, a, c.language)
+	c.lastSpeech = v.placeWords(segments, words, float64(c.seek)/framesPerSecond, c.lastSpeech)
+	return nil
+}
+
+func lastWordEnd(segments []segment) (end float64, ok bool) {
+	for i := len(segments) - 1; i >= 0; i-- {
+		if n := len(segments[i].words); n > 0 {
+			return segments[i].words[n-1].end, true
+		}
+	}
+	return 0, false
+}
+
+// advance moves to a frame; at the end of the sound the chain gives its spectrogram back.
+func (c *chain) advance(seek int) {
+	c.seek = seek
+	c.done.Store(int64(min(seek*hopSamples, len(c.samples))))
+	if c.seek >= c.content {
+		c.finish()
+	}
+}
+
+func (c *chain) finish() {
+	c.ended = true
+	c.mel = nil
+	c.done.Store(int64(len(c.samples)))
+}

@@ -1,0 +1,127 @@
+package whisper
+
+import (
+	"fmt"
+
+	"hark/engine"
+)
+
+const (
+	// framesPerWindow is the length of a window in mel frames of 10 ms: 30 s.
+	framesPerWindow = 3000
+	// framesPerPosition is how many frames one encoder position covers, by the second convolution's stride.
+	framesPerPosition = 2
+	convKernel        = 3
+)
+
+// encoder is the graph from log-mel to encoder positions.
+type encoder struct {
+	dev          engine.Device
+	mels, width  int
+	heads, group int
+	conv1, conv2 engine.Conv
+	positions    engine.Table
+	layers       []encoderLayer
+	norm         engine.Norm
+
+	// Scratch for group windows: mel [3000][mels], stem [3000][D], x, h, att [1500][D], qkv [1500][3D], ff [1500][4D].
+	mel, stem, x, h, att, qkv, ff engine.Tensor
+	frames, positionsOf           []int // lens for group windows
+	buffers                       []engine.Buffer
+}
+
+type encoderLayer struct {
+	attNorm, ffNorm    engine.Norm
+	qkv, out, fc1, fc2 engine.Linear
+}
+
+func loadEncoder(l *loader, c Config) *encoder {
+	e := &encoder{dev: l.dev, mels: c.Mels, width: c.Width, heads: c.EncoderHeads, group: max(1, l.dev.Info().EncodeGroup)}
+	d := c.Width
+	e.conv1 = l.conv(name{"encoder/conv1", "encoder.conv1"}, d, c.Mels, 1)
+	e.conv2 = l.conv(name{"encoder/conv2", "encoder.conv2"}, d, d, framesPerPosition)
+	e.positions = l.table(name{"encoder/position_encodings/encodings", "encoder.embed_positions.weight"}, c.AudioContext, d)
+	for i := range c.EncoderLayers {
+		ct2, hf := fmt.Sprintf("encoder/layer_%d/", i), fmt.Sprintf("encoder.layers.%d.", i)
+		e.layers = append(e.layers, encoderLayer{
+			attNorm: l.norm(name{ct2 + "self_attention/layer_norm", hf + "self_attn_layer_norm"}, d),
+			qkv:     l.stacked(ct2+"self_attention/linear_0", d, hf+"self_attn.q_proj", hf+"self_attn.k_proj", hf+"self_attn.v_proj"),
+			out:     l.linear(name{ct2 + "self_attention/linear_1", hf + "self_attn.out_proj"}, d, d),
+			ffNorm:  l.norm(name{ct2 + "ffn/layer_norm", hf + "final_layer_norm"}, d),
+			fc1:     l.linear(name{ct2 + "ffn/linear_0", hf + "fc1"}, 4*d, d),
+			fc2:     l.linear(name{ct2 + "ffn/linear_1", hf + "fc2"}, d, 4*d),
+		})
+	}
+	e.norm = l.norm(name{"encoder/layer_norm", "encoder.layer_norm"}, d)
+	e.allocate(l, c)
+	return e
+}
+
+func (e *encoder) allocate(l *loader, c Config) {
+	rows, frames, d := e.group*c.AudioContext, e.group*framesPerWindow, c.Width
+	for _, t := range []struct {
+		dst        *engine.Tensor
+		rows, cols int
+	}{
+		{&e.mel, frames, c.Mels}, {&e.stem, frames, d}, {&e.x, rows, d}, {&e.h, rows, d},
+		{&e.att, rows, d}, {&e.qkv, rows, 3 * d}, {&e.ff, rows, 4 * d},
+	} {
+		*t.dst = l.scratchTensor(&e.buffers, t.rows, t.cols)
+	}
+	for range e.group {
+		e.frames = append(e.frames, framesPerWindow)
+		e.positionsOf = append(e.positionsOf, c.AudioContext)
+	}
+}
+
+// scratchTensor allocates a matrix on the device and notes its buffer in owned.
+func (l *loader) scratchTensor(owned *[]engine.Buffer, rows, cols int) engine.Tensor {
+	if l.err != nil {
+		return engine.Tensor{}
+	}
+	b, err := l.dev.Alloc(rows * cols)
+	if err != nil {
+		l.err = err
+		return engine.Tensor{}
+	}
+	*owned = append(*owned, b)
+	return engine.NewTensor(b, rows, cols)
+}
+
+// run encodes n windows, at most group, whose log-mel lies in the first n*3000 rows of
+// e.mel. The result, [n*1500][D], is valid until the next run. tap, if not nil, is shown each
+// stage's output as it comes.
+func (e *encoder) run(n int, tap func(stage string, t engine.Tensor)) engine.Tensor {
+	show := func(stage string, t engine.Tensor) {
+		if tap != nil {
+			tap(stage, t)
+		}
+	}
+	frames, positions := e.frames[:n], e.positionsOf[:n]
+	rows := n * positions[0]
+	stem := e.stem.Slice(0, n*framesPerWindow)
+	x, h, att := e.x.Slice(0, rows), e.h.Slice(0, rows), e.att.Slice(0, rows)
+	qkv, ff := e.qkv.Slice(0, rows), e.ff.Slice(0, rows)
+	none := engine.Tensor{}
+
+	e.dev.Conv(stem, e.mel.Slice(0, n*framesPerWindow), frames, e.conv1, engine.GELU)
+	show("conv1_gelu", stem)
+	e.dev.Conv(x, stem, frames, e.conv2, engine.GELU)
+	show("conv2_gelu", x)
+	e.dev.AddPositions(x, positions, e.positions)
+	show("stem", x)
+	for i := range e.layers {
+		l := &e.layers[i]
+		e.dev.LayerNorm(h, x, l.attNorm)
+		e.dev.Linear(qkv, h, l.qkv, engine.NoActivation, none)
+		e.dev.Attention(att, qkv, positions, e.heads)
+		e.dev.Linear(x, att, l.out, engine.NoActivation, x)
+		e.dev.LayerNorm(h, x, l.ffNorm)
+		e.dev.Linear(ff, h, l.fc1, engine.GELU, none)
+		e.dev.Linear(x, ff, l.fc2, engine.NoActivation, x)
+		show(fmt.Sprintf("block%d", i), x)
+	}
+	e.dev.LayerNorm(h, x, e.norm)
+	show("final", h)
+	return h
+}

@@ -1,0 +1,115 @@
+package whisper
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+
+	"hark/engine"
+	"hark/models"
+)
+
+const (
+	// maxBatch is how many windows one batch may hold.
+	maxBatch = 12
+	// cacheSlots is how many hypotheses may be alive at once; windows whose beams don't fit wait for a place.
+	cacheSlots = 24
+	// logitRows is how many rows get logits at once: one for each hypothesis.
+	logitRows = cacheSlots
+	// budgetMillis is the audio that one batch may hold (DESIGN.md, section 2).
+	budgetMillis = 720_000
+)
+
+var errTextTooLong = errors.New("text is too long to be aligned")
+
+// Model is a Whisper on a device. See [engine.Model].
+type Model struct {
+	info       engine.ModelInfo
+	config     Config
+	dev        engine.Device
+	vocabulary *vocabulary
+	rules      *ruleset
+	mel        *engine.Mel
+	enc        *encoder
+	dec        *decoder
+	melScratch []float32 // one window, [3000][mels]
+}
+
+// Load reads a model's folder, in Hugging Face's or CTranslate2's form, and puts its weights
+// on the device. name is what the model is to be called. The folder's files are not needed afterwards.
+func Load(dev engine.Device, dir, name string) (*Model, error) {
+	tokenizer, err := models.LoadTokenizer(filepath.Join(dir, "tokenizer.json"))
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", name, err)
+	}
+	m, err := load(dev, dir, name, tokenizer, nil)
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", name, err)
+	}
+	return m, nil
+}
+
+// load is Load with a tokenizer that may be nil and a chance to change the config.
+func load(dev engine.Device, dir, name string, tokenizer *models.Tokenizer, change func(*Config)) (*Model, error) {
+	weights, err := models.OpenWeights(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer weights.Close()
+	config, err := readConfig(dir, weights)
+	if err != nil {
+		return nil, err
+	}
+	if change != nil {
+		change(&config)
+	}
+	m := &Model{config: config, dev: dev, melScratch: make([]float32, framesPerWindow*config.Mels)}
+	if m.vocabulary, err = newVocabulary(config, tokenizer); err != nil {
+		return nil, err
+	}
+	if m.rules, err = newRuleset(dev, m.vocabulary); err != nil {
+		return nil, err
+	}
+	m.mel = engine.NewMel(config.Mels)
+	l := &loader{dev: dev, weights: weights, ct2: weights.Format() == "ctranslate2"}
+	m.enc = loadEncoder(l, config)
+	m.dec = loadDecoder(l, config, cacheSlots, maxBatch, logitRows)
+	if l.err != nil {
+		m.Close()
+		return nil, l.err
+	}
+	m.info = engine.ModelInfo{
+		Name: name, Family: "whisper", Device: dev.Info().Kind,
+		Languages: m.vocabulary.languages, Translates: m.vocabulary.multilingual, Prompts: true, WordTimes: true,
+		MaxWindowSamples: framesPerWindow * hopSamples, MaxBatch: maxBatch, BudgetMillis: budgetMillis,
+		WeightBytes: l.bytes,
+	}
+	return m, nil
+}
+
+// Info implements [engine.Model].
+func (m *Model) Info() engine.ModelInfo { return m.info }
+
+// Close implements [engine.Model].
+func (m *Model) Close() error {
+	if m.enc != nil {
+		m.free(m.enc.buffers)
+	}
+	if m.dec != nil {
+		m.free(m.dec.buffers)
+		if !m.dec.probs.IsZero() {
+			m.dev.Free(m.dec.probs.Buf)
+		}
+	}
+	m.enc, m.dec = nil, nil
+	return nil
+}
+
+func (m *Model) free(buffers []engine.Buffer) {
+	for _, b := range buffers {
+		m.dev.Free(b)
+	}
+}
+
+func exp(x float32) float64 { return math.Exp(float64(x)) }

@@ -1,0 +1,107 @@
+package whisper
+
+import (
+	"strings"
+
+	"hark/engine"
+)
+
+const (
+	framesPerSecond = 100
+	// framesPerTimestamp: a timestamp step is one encoder position.
+	framesPerTimestamp = framesPerPosition
+)
+
+// segment is a segment in the making: times in seconds from the start of its chain.
+type segment struct {
+	start, end float64
+	seek       int
+	text       string
+	tokens     []int32
+	outcome    *outcome
+	ratio      float64
+	words      []timedWord
+}
+
+// cut divides a pass's tokens into segments at its timestamps and says how many frames the pass has
+// dealt with. closed reports that the last timestamp stands alone: nothing is said after it. seek and size are the
+// pass's start and length in frames (openai/whisper, transcribe.py, transcribe).
+func (v *vocabulary) cut(out *outcome, seek, size int) (segments []segment, advance int, closed bool) {
+	tokens := out.tokens
+	n := len(tokens)
+	closed = n >= 2 && !v.isTimestamp(tokens[n-2]) && v.isTimestamp(tokens[n-1])
+	offset := float64(seek) / framesPerSecond
+	at := func(id int32) float64 {
+		return offset + float64(id-v.firstTimestamp)*framesPerTimestamp/framesPerSecond
+	}
+
+	var ends []int // each pair of timestamps ends a segment after its first one
+	for i := 1; i < n; i++ {
+		if v.isTimestamp(tokens[i-1]) && v.isTimestamp(tokens[i]) {
+			ends = append(ends, i)
+		}
+	}
+	if len(ends) == 0 {
+		end := offset + float64(size)/framesPerSecond
+		for i := n - 1; i >= 0; i-- {
+			if v.isTimestamp(tokens[i]) {
+				if tokens[i] != v.firstTimestamp {
+					end = at(tokens[i])
+				}
+				break
+			}
+		}
+		return []segment{v.segment(out, tokens, offset, end, seek)}, size, closed
+	}
+	if closed {
+		ends = append(ends, n)
+	}
+	last := 0
+	for _, end := range ends {
+		part := tokens[last:end]
+		segments = append(segments, v.segment(out, part, at(part[0]), at(part[len(part)-1]), seek))
+		last = end
+	}
+	if closed {
+		return segments, size, true
+	}
+	// The last segment was not finished: the next pass starts where the last finished one ended.
+	return segments, int(tokens[last-1]-v.firstTimestamp) * framesPerTimestamp, false
+}
+
+func (v *vocabulary) segment(out *outcome, tokens []int32, start, end float64, seek int) segment {
+	return segment{
+		start: start, end: end, seek: seek, tokens: tokens, outcome: out,
+		text: v.decode(tokens),
+	}
+}
+
+// decode is the text of the ordinary tokens among ids.
+func (v *vocabulary) decode(ids []int32) string {
+	if v.tokenizer == nil {
+		return ""
+	}
+	return v.tokenizer.Decode(v.text(ids))
+}
+
+// isEmpty reports whether a segment says nothing.
+func (s *segment) isEmpty() bool { return s.start == s.end || strings.TrimSpace(s.text) == "" }
+
+// result is the segment as callers get it, its times moved by offset seconds and bounded by limit.
+func (s *segment) result(offset, limit float64, words bool) engine.Segment {
+	clamp := func(t float64) float64 { return hundredths(min(max(t+offset, 0), limit)) }
+	r := engine.Segment{
+		Seek:  s.seek + int(offset*framesPerSecond+0.5),
+		Start: clamp(s.start), End: clamp(s.end),
+		Text: s.text, Tokens: s.tokens,
+		Temperature: s.outcome.temp, AvgLogProb: s.outcome.avgLogProb,
+		CompressionRatio: s.ratio, NoSpeechProb: s.outcome.noSpeech,
+	}
+	if words {
+		r.Words = make([]engine.Word, len(s.words))
+		for i, w := range s.words {
+			r.Words[i] = engine.Word{Text: w.text, Start: clamp(w.start), End: clamp(w.end), Probability: w.probability}
+		}
+	}
+	return r
+}

@@ -1,0 +1,316 @@
+package whisper
+
+import (
+	"context"
+	"fmt"
+
+	"hark/engine"
+)
+
+// minLanguageProb is how sure a window but a job's first must be of another language.
+const minLanguageProb = 0.5
+
+// session is one batch on the device. Windows wait for a place, are encoded, decoded
+// step by step beside each other, and give their place to the next when they end.
+type session struct {
+	m       *Model
+	waiting []*place
+	active  []*place
+	windows []int32 // free slots of the cross-attention cache
+	slots   []int32 // free slots of the decoder's cache
+}
+
+// place is one window of the batch and what it holds on the device.
+type place struct {
+	index  int // in the batch
+	chain  *chain
+	whole  bool
+	window int32   // slot of the cross-attention cache
+	slots  []int32 // slots of the decoder's cache
+
+	encoded bool
+	rung    int // of the temperature ladder
+	search  *search
+	ended   bool
+}
+
+// Run implements [engine.Model].
+func (m *Model) Run(ctx context.Context, batch []engine.Window) []error {
+	errs := make([]error, len(batch))
+	s := &session{m: m}
+	for i := range int32(m.dec.cross.Slots()) {
+		s.windows = append(s.windows, i)
+	}
+	for i := range int32(m.dec.cache.Slots()) {
+		s.slots = append(s.slots, i)
+	}
+	for i, w := range batch {
+		own, ok := w.(*window)
+		if !ok || own.chain.job.model != m {
+			errs[i] = fmt.Errorf("window %d belongs to another model", i)
+			continue
+		}
+		s.waiting = append(s.waiting, &place{index: i, chain: own.chain, whole: own.whole})
+	}
+	err := s.run(ctx)
+	for _, p := range append(s.active, s.waiting...) {
+		errs[p.index] = err
+	}
+	return errs
+}
+
+// run goes on until no window is left. The windows that it leaves unfinished after an
+// error are those still active or waiting.
+func (s *session) run(ctx context.Context) error {
+	for {
+		s.admit()
+		if len(s.active) == 0 {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := s.encode(); err != nil {
+			return err
+		}
+		if err := s.step(); err != nil {
+			return err
+		}
+		s.leave()
+	}
+}
+
+// admit gives waiting windows their places, in order, as long as there are any.
+func (s *session) admit() {
+	for len(s.waiting) > 0 {
+		p := s.waiting[0]
+		need := max(1, p.chain.job.options.BeamSize)
+		if len(s.windows) == 0 || len(s.slots) < need {
+			return
+		}
+		p.window, s.windows = s.windows[0], s.windows[1:]
+		p.slots, s.slots = append([]int32(nil), s.slots[:need]...), s.slots[need:]
+		s.waiting = s.waiting[1:]
+		s.active = append(s.active, p)
+		p.chain.prepare()
+		p.ended = p.chain.ended
+	}
+	s.leave() // a chain without a single frame ends here
+}
+
+// leave takes the windows that have ended out.
+func (s *session) leave() {
+	active := s.active[:0]
+	for _, p := range s.active {
+		if p.ended {
+			s.windows = append(s.windows, p.window)
+			s.slots = append(s.slots, p.slots...)
+			continue
+		}
+		active = append(active, p)
+	}
+	s.active = active
+}
+
+// encode runs the encoder for the windows that start a pass, in groups, and starts their search.
+func (s *session) encode() error {
+	m := s.m
+	var group []*place
+	flush := func() error {
+		if len(group) == 0 {
+			return nil
+		}
+		for i, p := range group {
+			p.chain.window(m.melScratch)
+			m.dev.Upload(m.enc.mel.Slice(i*framesPerWindow, (i+1)*framesPerWindow), m.melScratch)
+		}
+		positions := m.enc.run(len(group), nil)
+		per := m.config.AudioContext
+		for i, p := range group {
+			m.dec.listen(p.window, positions.Slice(i*per, (i+1)*per))
+			if err := s.detect(p); err != nil {
+				return err
+			}
+			p.encoded, p.rung = true, 0
+			s.begin(p)
+		}
+		group = group[:0]
+		return nil
+	}
+	for _, p := range s.active {
+		if p.encoded {
+			continue
+		}
+		if group = append(group, p); len(group) == m.enc.group {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+// detect finds the language of a chain that does not know it.
+func (s *session) detect(p *place) error {
+	c := p.chain
+	if c.language != "" {
+		return nil
+	}
+	code, prob, err := s.m.detectLanguage(p.window, p.slots[0])
+	if err != nil {
+		return err
+	}
+	if c.job.language == "" {
+		c.job.language = code
+	} else if prob < minLanguageProb {
+		code = c.job.language
+	}
+	c.language = code
+	return nil
+}
+
+// begin starts the search at the current rung of the temperature ladder.
+func (s *session) begin(p *place) {
+	o := &p.chain.job.options
+	p.search = newSearch(s.m.rules, p.chain.prompt(), true, o.Temperatures[p.rung], max(1, o.BeamSize), p.slots, s.m.config.TextContext)
+}
+
+// step runs one token of every active window, the whole prompt for those that have just begun,
+// in as few forward passes as their rows fit in.
+func (s *session) step() error {
+	rest := s.active
+	for len(rest) > 0 {
+		var rows []row
+		n := 0
+		for n < len(rest) {
+			more := rest[n].search.rows(rows, rest[n].window)
+			if n > 0 && len(more) > maxRows {
+				break
+			}
+			rows = more
+			n++
+		}
+		if err := s.forward(rest[:n], rows); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	return nil
+}
+
+// forward runs the rows of some windows and lets their searches choose.
+func (s *session) forward(places []*place, rows []row) error {
+	m := s.m
+	m.dec.forward(rows, false, nil)
+
+	var starts []int32 // rows of fresh windows' start of transcript
+	var fresh []*search
+	var last []int32
+	var rules []engine.Rule
+	candidates := 1
+	at := 0
+	for _, p := range places {
+		count := len(p.search.rows(nil, p.window))
+		if p.search.fresh() {
+			for i, id := range p.search.prompt {
+				if id == m.vocabulary.startOfTranscript {
+					starts, fresh = append(starts, int32(at+i)), append(fresh, p.search)
+				}
+			}
+			last = append(last, int32(at+count-1))
+		} else {
+			for i := range count {
+				last = append(last, int32(at+i))
+			}
+		}
+		at += count
+		rules = p.search.rule(rules)
+		candidates = max(candidates, p.search.candidates())
+	}
+	if err := s.noSpeech(starts, fresh); err != nil {
+		return err
+	}
+	choices, err := m.dev.Select(m.dec.logits(last), rules, candidates)
+	if err != nil {
+		return err
+	}
+	return s.choose(places, choices)
+}
+
+// noSpeech reads the probability that nothing is said, at the start of fresh windows' transcripts and
+// before any rule.
+func (s *session) noSpeech(starts []int32, fresh []*search) error {
+	if len(starts) == 0 {
+		return nil
+	}
+	rows, ids := make([]int32, len(starts)), make([]int32, len(starts))
+	for i := range starts {
+		rows[i], ids[i] = int32(i), s.m.vocabulary.noSpeech
+	}
+	probs, err := s.m.dev.TokenProbs(s.m.dec.logits(starts), rows, ids, s.m.config.Vocabulary)
+	if err != nil {
+		return err
+	}
+	for i, search := range fresh {
+		search.noSpeech = float64(probs[i])
+	}
+	return nil
+}
+
+// choose hands the choices to the searches and settles those that are done.
+func (s *session) choose(places []*place, choices []engine.Choice) error {
+	var to, from []int32
+	var lengths []int
+	var done []*place
+	for _, p := range places {
+		n := len(p.search.live)
+		own := choices[:n]
+		choices = choices[n:]
+		if k := p.search.candidates(); k == 1 {
+			own[0] = best(own[0])
+		}
+		copies, ended := p.search.advance(own)
+		if ended {
+			done = append(done, p)
+			continue // its hypotheses need no slots any more
+		}
+		for _, c := range copies {
+			to, from, lengths = append(to, c.to), append(from, c.from), append(lengths, c.length)
+		}
+	}
+	if len(to) > 0 {
+		s.m.dev.CopySlots(s.m.dec.cache, to, from, lengths)
+	}
+	for _, p := range done {
+		if err := s.settle(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// best is a choice's first candidate alone.
+func best(c engine.Choice) engine.Choice {
+	n := min(1, len(c.IDs))
+	return engine.Choice{IDs: c.IDs[:n], LogProbs: c.LogProbs[:n]}
+}
+
+// settle takes a finished search: the next rung of the ladder, or the chain's next pass, or the window's end.
+func (s *session) settle(p *place) error {
+	out := p.search.outcome()
+	temperatures := p.chain.job.options.Temperatures
+	if p.rung+1 < len(temperatures) && !out.isSound(s.m.vocabulary.decode(out.tokens)) {
+		p.rung++
+		s.begin(p)
+		return nil
+	}
+	err := p.chain.accept(&out, func(text []int32) (alignment, error) {
+		return s.m.align(p.window, p.slots[0], p.chain.language, p.chain.job.options.Task == engine.Translate, text, p.chain.size())
+	})
+	if err != nil {
+		return err
+	}
+	p.encoded, p.search = false, nil
+	p.ended = p.chain.ended || !p.whole
+	return nil
+}

@@ -1,0 +1,155 @@
+package whisper
+
+import (
+	"fmt"
+
+	"hark/engine"
+	"hark/models"
+)
+
+// loader reads tensors by either form's names and hands them to the device. The first
+// failure sticks; the graph is built to its end and the error asked for once.
+type loader struct {
+	dev     engine.Device
+	weights *models.Weights
+	ct2     bool
+	err     error
+	bytes   int64     // of the weights read, in single precision
+	scratch []float32 // reused: a device copies what it is given
+}
+
+// name is one tensor's name in both forms.
+type name struct{ ct2, hf string }
+
+// tensor reads a tensor of the given shape into memory that the next call of tensor
+// reuses. In case of failure it returns zeros of that size, so that the caller can go on.
+func (l *loader) tensor(n name, shape ...int) []float32 {
+	size := 1
+	for _, d := range shape {
+		size *= d
+	}
+	if cap(l.scratch) < size {
+		l.scratch = make([]float32, size)
+	}
+	dst := l.scratch[:size]
+	l.read(dst, n, shape...)
+	return dst
+}
+
+// vector is a tensor of one dimension in memory of its own.
+func (l *loader) vector(n name, size int) []float32 {
+	dst := make([]float32, size)
+	l.read(dst, n, size)
+	return dst
+}
+
+func (l *loader) read(dst []float32, n name, shape ...int) {
+	if l.err != nil {
+		return
+	}
+	key := n.hf
+	if l.ct2 {
+		key = n.ct2
+	}
+	t, ok := l.weights.Tensor(key)
+	if !ok && !l.ct2 { // some exports leave the prefix out
+		t, ok = l.weights.Tensor("model." + key)
+	}
+	if !ok {
+		l.err = fmt.Errorf("tensor %s is missing", key)
+		return
+	}
+	if !sameShape(t.Shape, shape) {
+		l.err = fmt.Errorf("tensor %s has shape %v, want %v", key, t.Shape, shape)
+		return
+	}
+	l.bytes += int64(4 * len(dst))
+	l.err = t.Float32(dst)
+}
+
+func sameShape(a, b []int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// linear reads a matrix [n][k] with its bias.
+func (l *loader) linear(at name, n, k int) engine.Linear {
+	bias := l.vector(at.field("bias", "bias"), n)
+	return l.newLinear(l.tensor(at.field("weight", "weight"), n, k), bias, n, k)
+}
+
+// stacked reads matrices [d][d] that CTranslate2 keeps one above the other as one, [len(hf)*d][d].
+// Hugging Face keeps them apart, and keys have no bias there.
+func (l *loader) stacked(ct2 string, d int, hf ...string) engine.Linear {
+	n := len(hf) * d
+	if l.ct2 {
+		return l.linear(name{ct2: ct2}, n, d)
+	}
+	if cap(l.scratch) < n*d {
+		l.scratch = make([]float32, n*d)
+	}
+	w, bias := l.scratch[:n*d], make([]float32, n)
+	for i, part := range hf {
+		at := name{hf: part}
+		l.read(w[i*d*d:(i+1)*d*d], at.field("", "weight"), d, d)
+		if !isKey(part) {
+			l.read(bias[i*d:(i+1)*d], at.field("", "bias"), d)
+		}
+	}
+	return l.newLinear(w, bias, n, d)
+}
+
+func (l *loader) newLinear(w, bias []float32, n, k int) engine.Linear {
+	if l.err != nil {
+		return nil
+	}
+	linear, err := l.dev.NewLinear(w, bias, n, k)
+	l.err = err
+	return linear
+}
+
+func (l *loader) norm(at name, d int) engine.Norm {
+	gamma, beta := l.vector(at.field("gamma", "weight"), d), l.vector(at.field("beta", "bias"), d)
+	if l.err != nil {
+		return nil
+	}
+	norm, err := l.dev.NewNorm(gamma, beta, 1e-5) // torch.nn.LayerNorm's default, which Whisper keeps
+	l.err = err
+	return norm
+}
+
+func (l *loader) conv(at name, out, in, stride int) engine.Conv {
+	bias := l.vector(at.field("bias", "bias"), out)
+	w := l.tensor(at.field("weight", "weight"), out, in, convKernel)
+	if l.err != nil {
+		return nil
+	}
+	conv, err := l.dev.NewConv(w, bias, out, in, convKernel, stride)
+	l.err = err
+	return conv
+}
+
+func (l *loader) table(n name, rows, d int) engine.Table {
+	w := l.tensor(n, rows, d)
+	if l.err != nil {
+		return nil
+	}
+	table, err := l.dev.NewTable(w, rows, d)
+	l.err = err
+	return table
+}
+
+// field is a tensor's name below a module's.
+func (n name) field(ct2, hf string) name { return name{n.ct2 + "/" + ct2, n.hf + "." + hf} }
+
+func isKey(hf string) bool {
+	const suffix = ".k_proj"
+	return len(hf) > len(suffix) && hf[len(hf)-len(suffix):] == suffix
+}
