@@ -5,14 +5,20 @@ import (
 	"sync"
 )
 
-// NBlock is the grain in which callers may split a product's columns: n0 of [MatMul] is a multiple of it.
-const NBlock = 64
+const (
+	// NBlock is the grain in which callers may split a product's columns: n0 of [MatMul] is a multiple of it.
+	NBlock = 64
+	// MBlock is the most rows for which [MatMul] reads the weights once. A caller may split rows anywhere; pieces of a multiple of
+	// MBlock, or of a little less, waste nothing.
+	MBlock = blockRows
+)
 
 // Block sizes of MatMul, in elements. A block of x (blockRows x blockK) and a block of sums (blockRows x blockCols) share the
 // second-level cache with the panels that pass by; a panel pair (blockK x 32) stays in the first-level cache while all rows of the
 // block use it. They don't affect results, since a sum is carried on from one k block to the next.
 const (
-	blockRows = 96
+	tileRows  = 12 // of the tallest tile, the AVX-512 one
+	blockRows = 8 * tileRows
 	blockCols = 256
 	blockK    = 256
 	// strideX keeps the copied rows of x off each other's cache sets.
@@ -52,8 +58,10 @@ func MatMul(dst []float32, ldd int, x []float32, ldx int, m int, w *PackedF32, n
 	}
 	s := matmulScratches.Get().(*matmulScratch)
 	defer matmulScratches.Put(s)
-	for i := 0; i < m; i += blockRows {
-		rows := min(blockRows, m-i)
+	blocks := (m + blockRows - 1) / blockRows
+	step := roundUp((m+blocks-1)/blocks, tileRows) // even blocks: a last one of few rows would read all weights for little
+	for i := 0; i < m; i += step {
+		rows := min(step, m-i)
 		for n := n0; n < n1; n += blockCols {
 			cols := min(blockCols, n1-n)
 			s.block(x[i*ldx:], ldx, rows, w, n, cols, ep.Bias)

@@ -15,7 +15,7 @@ func available() []string {
 		return have
 	}
 	have = append(have, "avx2")
-	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512DQ {
+	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512DQ && cpu.X86.HasBMI2 {
 		have = append(have, "avx512")
 	}
 	return have

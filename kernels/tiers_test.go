@@ -25,9 +25,13 @@ func useTier(tb testing.TB, tier string) {
 	setTier(tier)
 }
 
+// TestTier also makes a run with HARK_CPU set fail on a machine that lacks what the run is meant to test.
 func TestTier(t *testing.T) {
 	name, forced, err := Tier()
 	t.Logf("tier %s, forced %v, error %v; can run %v; CPU has %v", name, forced, err, available(), Features())
+	if err != nil {
+		t.Error(err)
+	}
 	if !slices.Contains(available(), name) {
 		t.Errorf("tier %q is not among %v", name, available())
 	}
