@@ -22,10 +22,14 @@ const fakeCommit = "0123456789abcdef0123456789abcdef01234567"
 // git's hash, the large one by a redirect to another path, with its SHA-256.
 type fakeHub struct {
 	*httptest.Server
-	files map[string][]byte
 
 	mu       sync.Mutex
 	requests []string // "main/config.json", "cdn bytes=5-", …
+	hubState          // changed by change alone while the server runs
+}
+
+type hubState struct {
+	files map[string][]byte
 
 	// What a test spoils; all may be nil.
 	before func(w http.ResponseWriter, r *http.Request) bool // true: it has answered
@@ -39,7 +43,8 @@ func newFakeHub(t *testing.T, weights []byte) *fakeHub {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &fakeHub{files: map[string][]byte{"config.json": []byte("{}"), "tokenizer.json": tokenizer, "model.safetensors": weights}}
+	h := &fakeHub{}
+	h.files = map[string][]byte{"config.json": []byte("{}"), "tokenizer.json": tokenizer, "model.safetensors": weights}
 	h.Server = httptest.NewServer(h)
 	t.Cleanup(h.Close)
 	return h
@@ -50,25 +55,39 @@ func weightsOf(n int) []byte {
 	return safetensors(fmt.Sprintf(`{"x":{"dtype":"U8","shape":[%d],"data_offsets":[0,%d]}}`, n, n), n)
 }
 
+// change sets what the hub does from now on.
+func (h *fakeHub) change(f func(s *hubState)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f(&h.hubState)
+}
+
 func (h *fakeHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if h.before != nil && h.before(w, r) {
+	h.mu.Lock()
+	now := h.hubState
+	h.mu.Unlock()
+	if now.before != nil && now.before(w, r) {
 		return
 	}
 	if r.URL.Path == "/cdn/weights" {
-		h.serveWeights(w, r)
+		h.serveWeights(w, r, now)
 		return
 	}
 	path, ok := strings.CutPrefix(r.URL.Path, "/fake/model/resolve/")
+	if cached, redirected := strings.CutPrefix(r.URL.Path, "/api/cached/"); redirected {
+		path, ok = cached, true
+	} else {
+		h.saw(path)
+	}
 	revision, name, _ := strings.Cut(path, "/")
-	h.saw(path)
-	data, there := h.files[name]
+	data, there := now.files[name]
 	if !ok || !there || revision != "main" && revision != fakeCommit {
 		http.Error(w, "Entry not found", http.StatusNotFound)
 		return
 	}
 	w.Header().Set("X-Repo-Commit", fakeCommit)
 	if name == "model.safetensors" {
-		sum := h.linked
+		sum := now.linked
 		if sum == "" {
 			sum = fmt.Sprintf("%x", sha256.Sum256(data))
 		}
@@ -77,18 +96,23 @@ func (h *fakeHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/cdn/weights", http.StatusFound)
 		return
 	}
+	if name == "tokenizer.json" && !strings.HasPrefix(r.URL.Path, "/api/") {
+		w.Header().Set("ETag", `W/"of the redirect"`)
+		http.Redirect(w, r, "/api/cached/"+path, http.StatusTemporaryRedirect)
+		return
+	}
 	blob := append([]byte(fmt.Sprintf("blob %d\x00", len(data))), data...)
 	w.Header().Set("ETag", fmt.Sprintf(`"%x"`, sha1.Sum(blob)))
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))
 }
 
-func (h *fakeHub) serveWeights(w http.ResponseWriter, r *http.Request) {
+func (h *fakeHub) serveWeights(w http.ResponseWriter, r *http.Request, now hubState) {
 	n := h.saw("cdn " + r.Header.Get("Range"))
-	data := h.files["model.safetensors"]
+	data := now.files["model.safetensors"]
 	w.Header().Set("ETag", fmt.Sprintf(`"%x"`, sha256.Sum256(data[:40]))) // some other server's ETag
-	if h.cut != nil {
-		if limit := h.cut(n); limit >= 0 {
-			w = &cutWriter{w, limit, h.hang, r}
+	if now.cut != nil {
+		if limit := now.cut(n); limit >= 0 {
+			w = &cutWriter{w, limit, now.hang, r}
 		}
 	}
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
@@ -190,4 +214,15 @@ func mustNotHold(t *testing.T, s *Store) {
 	if all, err := s.List(); err != nil || len(all) != 0 {
 		t.Errorf("List() = %v, %v, want nothing", all, err)
 	}
+}
+
+// waitForPart returns when so much of the weights is there, or after a minute.
+func waitForPart(t *testing.T, s *Store, size int64) {
+	for range 60_000 {
+		if partSize(filepath.Join(s.hidden("fake", "partial"), SourceHub, "model.safetensors")) >= size {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("no %d bytes have come", size)
 }

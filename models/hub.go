@@ -3,10 +3,8 @@ package models
 import (
 	"context"
 	"crypto/sha1"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -148,102 +146,6 @@ func partSize(path string) int64 {
 	return 0
 }
 
-// partState is kept beside a partial file, to tell whether the hub still has
-// the same file when the rest is asked for.
-type partState struct {
-	ETag string `json:"etag"` // of the server that sent the bytes
-	ID   string `json:"id"`   // of the hub: SHA-256 or git's hash; empty if it gave none
-}
-
-// transfer asks for the file, or the rest of it, and finishes it.
-func (h *hubPull) transfer(ctx context.Context, f File, path string) error {
-	part := path + ".part"
-	var state partState
-	if saved, err := os.ReadFile(part + ".json"); err == nil {
-		// A damaged note reads as no note: the file starts anew.
-		_ = json.Unmarshal(saved, &state)
-	}
-	offset := partSize(path)
-	if strings.Trim(state.ETag, `"`) == "" || strings.HasPrefix(state.ETag, "W/") {
-		offset = 0 // nothing that a server could compare
-	}
-
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	limit, reason := h.stall, errStalled
-	if !h.answered {
-		limit, reason = h.reach, errHubSlow
-	}
-	answer := time.AfterFunc(limit, func() { cancel(reason) })
-	resp, seen, err := h.get(ctx, f, offset, state.ETag)
-	answer.Stop()
-	if err != nil {
-		return causeOr(ctx, err)
-	}
-	defer resp.Body.Close()
-	h.answered = true
-	watch := time.AfterFunc(h.stall, func() { cancel(errStalled) })
-	defer watch.Stop()
-
-	flag := os.O_WRONLY | os.O_CREATE | os.O_APPEND
-	switch resp.StatusCode {
-	case http.StatusOK:
-		offset, flag = 0, flag|os.O_TRUNC
-	case http.StatusPartialContent:
-		if !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", offset)) || seen.id != state.ID {
-			return errors.Join(errRestart, dropPart(part))
-		}
-	case http.StatusRequestedRangeNotSatisfiable:
-		return errors.Join(errRestart, dropPart(part))
-	default:
-		return &statusError{resp.Request.URL.Redacted(), resp.Status, resp.StatusCode}
-	}
-	if err := h.pin(seen.commit); err != nil {
-		return err
-	}
-	state = partState{resp.Header.Get("ETag"), seen.id}
-	if err := writeJSON(part+".json", state); err != nil {
-		return err
-	}
-	if resp.ContentLength >= 0 {
-		h.now.Total += offset + resp.ContentLength - f.Size
-	}
-	h.now.Done += offset
-	out, err := h.create(part, flag)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, &progressReader{resp.Body, h.pull, func() { watch.Reset(h.stall) }})
-	watch.Stop()
-	if err == nil {
-		err = out.Sync()
-	}
-	if err := errors.Join(err, out.Close()); err != nil {
-		return causeOr(ctx, err)
-	}
-	if err := verifyHub(part, f, seen.id); err != nil {
-		return errors.Join(err, dropPart(part))
-	}
-	if err := os.Rename(part, path); err != nil {
-		return err
-	}
-	h.tell(true)
-	return dropPart(part)
-}
-
-// dropPart removes a partial file and its note, as far as they are there.
-func dropPart(part string) error {
-	return errors.Join(os.RemoveAll(part), os.RemoveAll(part+".json"))
-}
-
-// causeOr prefers why we cancelled a request to how it failed then.
-func causeOr(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
-	}
-	return err
-}
-
 // pin remembers the commit that main stands for.
 func (h *hubPull) pin(commit string) error {
 	if h.revision != "main" || !commitID.MatchString(commit) {
@@ -263,21 +165,22 @@ type hubIdentity struct {
 // know nothing of the hub, so the redirects' headers are read too.
 func (h *hubPull) get(ctx context.Context, f File, offset int64, etag string) (*http.Response, hubIdentity, error) {
 	var seen hubIdentity
-	note := func(header http.Header) {
-		if commit := header.Get("X-Repo-Commit"); seen.commit == "" {
-			seen.commit = commit
+	note := func(resp *http.Response) {
+		if seen.commit == "" {
+			seen.commit = resp.Header.Get("X-Repo-Commit")
 		}
-		linked, own := header.Get("X-Linked-ETag"), header.Get("ETag")
-		switch {
-		case seen.id != "":
-		case linked != "":
-			seen.id = strings.Trim(linked, `"`)
-		case header.Get("X-Repo-Commit") != "": // the hub's own ETag, not some server's
-			seen.id = strings.Trim(own, `"`)
+		ids := []string{resp.Header.Get("X-Linked-ETag")}
+		if seen.commit != "" && strings.HasPrefix(resp.Request.URL.String(), h.hub+"/") {
+			ids = append(ids, resp.Header.Get("ETag")) // the hub's own, not that of some server
+		}
+		for _, id := range ids {
+			if id = strings.Trim(id, `"`); seen.id == "" && (sha256Value.MatchString(id) || commitID.MatchString(id)) {
+				seen.id = id
+			}
 		}
 	}
 	client := &http.Client{Transport: h.client, CheckRedirect: func(req *http.Request, via []*http.Request) error {
-		note(req.Response.Header)
+		note(req.Response)
 		if len(via) > 10 {
 			return errors.New("too many redirects")
 		}
@@ -301,7 +204,7 @@ func (h *hubPull) get(ctx context.Context, f File, offset int64, etag string) (*
 	if err != nil {
 		return nil, seen, err
 	}
-	note(resp.Header)
+	note(resp)
 	return resp, seen, nil
 }
 
@@ -322,29 +225,4 @@ func verifyHub(path string, f File, id string) error {
 		return verify(path, f.Name, id, h)
 	}
 	return nil
-}
-
-// progressReader counts what is read.
-type progressReader struct {
-	io.Reader
-	pull  *pull
-	alive func() // called after every read that brought something
-}
-
-func (r *progressReader) Read(b []byte) (int, error) {
-	n, err := r.Reader.Read(b)
-	if n > 0 {
-		r.alive()
-		r.pull.now.Done += int64(n)
-		r.pull.tell(false)
-	}
-	return n, err
-}
-
-func writeJSON(path string, v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, data, 0o644)
 }

