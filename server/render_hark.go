@@ -1,0 +1,85 @@
+package server
+
+import (
+	"time"
+
+	"hark/engine"
+)
+
+// harkTranscript is the answer of /v1/transcribe: verbose_json with the language as a code, and how it came about.
+type harkTranscript struct {
+	*verboseTranscript
+	Hark harkReport `json:"hark"`
+}
+
+// harkReport is the object "hark".
+type harkReport struct {
+	Model       string   `json:"model"`
+	Device      string   `json:"device"`
+	Lane        string   `json:"lane"` // "clips" or "recordings"
+	QueueMillis float64  `json:"queue_ms"`
+	Compute     float64  `json:"compute_ms"`
+	TurnsWaited int      `json:"turns_waited"`
+	Coverage    coverage `json:"coverage"`
+	// Audio says what the upload was found to be.
+	Audio audioReport `json:"audio"`
+}
+
+// coverage tells which part of the audio the model was given; the rest was taken for silence.
+type coverage struct {
+	Audio   float64 `json:"audio_s"`
+	Heard   float64 `json:"heard_s"`
+	Skipped float64 `json:"skipped_s"`
+}
+
+type audioReport struct {
+	Container  string   `json:"container"`
+	Codec      string   `json:"codec"`
+	SampleRate int      `json:"sample_rate"`
+	Channels   int      `json:"channels"`
+	Faults     []string `json:"faults"`
+}
+
+func renderHark(t *Transcript, detail Detail) ([]byte, error) {
+	v := verbose(t.Result, t.Duration, t.Task, detail)
+	if t.Task == engine.Translate {
+		v.Language = "en"
+	}
+	faults := t.Audio.Faults
+	if faults == nil {
+		faults = []string{}
+	}
+	heard := min(floorMillis(t.Heard), v.Duration)
+	return marshal(harkTranscript{v, harkReport{
+		Model:       t.Model.Name,
+		Device:      t.Model.Device,
+		Lane:        t.Lane.String(),
+		QueueMillis: inMillis(t.Queue),
+		Compute:     inMillis(t.Compute),
+		TurnsWaited: t.TurnsWaited,
+		Coverage:    coverage{v.Duration, heard, floorMillis(v.Duration - heard)},
+		Audio:       audioReport{t.Audio.Container, t.Audio.Codec, t.Audio.SampleRate, t.Audio.Channels, faults},
+	}})
+}
+
+// inMillis is a duration in ms, to the microsecond.
+func inMillis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// lineTranscript is one file's object where many are written, one a line.
+type lineTranscript struct {
+	File     string         `json:"file"`
+	Text     string         `json:"text"`
+	Language string         `json:"language"`
+	Duration float64        `json:"duration"`
+	Segments *[]jsonSegment `json:"segments,omitempty"`
+	Words    *[]jsonWord    `json:"words,omitempty"`
+}
+
+// RenderLine writes a file's transcript as one JSON object on a line of its own, the language as a code.
+func RenderLine(file string, t *Transcript, words bool) ([]byte, error) {
+	v := verbose(t.Result, t.Duration, t.Task, Detail{Segments: true, Words: words})
+	if t.Task == engine.Translate {
+		v.Language = "en"
+	}
+	return marshal(lineTranscript{file, v.Text, v.Language, v.Duration, v.Segments, v.Words})
+}

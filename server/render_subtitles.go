@@ -1,0 +1,77 @@
+package server
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"hark/engine"
+)
+
+// cue is a segment as a subtitle: its times in ms, its text without space around it and without empty lines.
+type cue struct {
+	start, end int64
+	text       string
+}
+
+// cues turns segments into cues, leaving out those without text. Lines are never wrapped: players do that.
+func cues(res *engine.Result, duration float64) []cue {
+	c := newClock(duration)
+	var list []cue
+	for i := range res.Segments {
+		s := &res.Segments[i]
+		var lines []string
+		for line := range strings.Lines(strings.ReplaceAll(s.Text, "\r", "\n")) {
+			if line = strings.TrimSpace(line); line != "" { // an empty line would end the cue
+				lines = append(lines, line)
+			}
+		}
+		if len(lines) == 0 {
+			continue
+		}
+		start, end := c.span(s.Start, s.End)
+		list = append(list, cue{inWholeMillis(start), inWholeMillis(end), strings.Join(lines, "\n")})
+	}
+	return list
+}
+
+func inWholeMillis(seconds float64) int64 { return int64(math.Round(seconds * 1000)) }
+
+// renderSRT writes SubRip: a number from 1, the times with a decimal comma, the text, an empty line.
+func renderSRT(res *engine.Result, duration float64) []byte {
+	var b strings.Builder
+	for i, c := range cues(res, duration) {
+		text := strings.ReplaceAll(c.text, "-->", "->") // would be taken for times
+		fmt.Fprintf(&b, "%d\n%s --> %s\n%s\n\n", i+1, timestamp(c.start, ','), timestamp(c.end, ','), text)
+	}
+	return []byte(b.String())
+}
+
+// vttEscaper writes what WebVTT's cue text reserves (W3C WebVTT, section 4.2.2, "WebVTT cue text span").
+var vttEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// renderVTT writes WebVTT: its header, then each cue's times with a decimal point, its text, an empty line.
+func renderVTT(res *engine.Result, duration float64) []byte {
+	var b strings.Builder
+	b.WriteString("WEBVTT\n\n")
+	for _, c := range cues(res, duration) {
+		fmt.Fprintf(&b, "%s --> %s\n%s\n\n", timestamp(c.start, '.'), timestamp(c.end, '.'), vttEscaper.Replace(c.text))
+	}
+	return []byte(b.String())
+}
+
+// timestamp is HH:MM:SS and three decimals behind the given mark.
+func timestamp(millis int64, mark rune) string {
+	return fmt.Sprintf("%02d:%02d:%02d%c%03d", millis/3600_000, millis/60_000%60, millis/1000%60, mark, millis%1000)
+}
+
+// renderTSV writes whisper's table: start and end in ms, and the text, with a header line.
+func renderTSV(res *engine.Result, duration float64) []byte {
+	var b strings.Builder
+	b.WriteString("start\tend\ttext\n")
+	for _, c := range cues(res, duration) {
+		text := strings.NewReplacer("\t", " ", "\n", " ").Replace(c.text)
+		fmt.Fprintf(&b, "%d\t%d\t%s\n", c.start, c.end, text)
+	}
+	return []byte(b.String())
+}
