@@ -1,0 +1,57 @@
+package server
+
+import (
+	"io"
+	"net/http"
+	"time"
+)
+
+// body reads a request's body under two time limits, for standing still and in all, which the link enforces: a
+// read beyond them fails with os.ErrDeadlineExceeded.
+type body struct {
+	r        io.Reader
+	rc       *http.ResponseController
+	idle     time.Duration
+	deadline time.Time // of the whole body
+	extended time.Time // when the link's deadline was last moved
+	n        int64     // bytes read
+	done     bool      // read to its end
+	err      error     // first error but io.EOF
+}
+
+func (s *Server) newBody(w http.ResponseWriter, r *http.Request) *body {
+	return &body{
+		r:        r.Body,
+		rc:       http.NewResponseController(w),
+		idle:     s.cfg.UploadIdleTimeout,
+		deadline: time.Now().Add(s.cfg.UploadTimeout),
+		done:     r.ContentLength == 0,
+	}
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	// Moving the deadline costs a little, so it's done a few times in each idle period.
+	if now := time.Now(); now.Sub(b.extended) > b.idle/16 {
+		b.extended = now
+		next := now.Add(b.idle)
+		if next.After(b.deadline) {
+			next = b.deadline
+		}
+		b.rc.SetReadDeadline(next) // not every ResponseWriter can; those of tests don't stall either
+	}
+	n, err := b.r.Read(p)
+	b.n += int64(n)
+	switch {
+	case err == io.EOF:
+		b.done = true
+		b.rc.SetReadDeadline(time.Time{}) // from here on the server watches the link for a hang-up
+	case err != nil && b.err == nil:
+		b.err = err
+	}
+	return n, err
+}
+
+// discard reads and drops up to n bytes of what is left, without moving the link's deadline.
+func (b *body) discard(n int64) {
+	io.CopyN(io.Discard, b.r, n)
+}

@@ -1,0 +1,121 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Defaults of Config.
+const (
+	DefaultMaxUploadBytes    = 2 << 30
+	DefaultMaxDuration       = 6 * time.Hour
+	DefaultSpoolThreshold    = 8 << 20
+	DefaultMaxPending        = 512
+	DefaultMaxDecodedBytes   = 2 << 30
+	DefaultUploadIdleTimeout = 30 * time.Second
+	DefaultUploadTimeout     = time.Hour
+	DefaultWriteTimeout      = 2 * time.Minute
+	DefaultShutdownGrace     = 30 * time.Second
+)
+
+// Config holds a server's settings. Models must be set; every other field's zero value means its default.
+type Config struct {
+	// Models are the names under which models are served, as the registry loads them; the first is the default.
+	Models []string
+
+	// NoAliases refuses OpenAI's model names (whisper-1, gpt-4o-transcribe, …), which otherwise mean the default model.
+	NoAliases bool
+
+	// MaxUploadBytes is the largest audio file, in bytes. Default 2 GiB: three hours of 16-bit 44.1 kHz stereo WAV fit.
+	MaxUploadBytes int64
+
+	// MaxDuration is the longest audio of one request. Default 6 h. What it decodes to takes 230 MB an hour.
+	MaxDuration time.Duration
+
+	// SpoolDir is where uploads beyond SpoolThreshold lie while they are read. Default: the system's folder for
+	// temporary files. The files have no name there where the system allows that, so that nothing is left after a crash.
+	SpoolDir string
+
+	// SpoolThreshold is how many bytes of an upload stay in memory. Default 8 MiB.
+	SpoolThreshold int64
+
+	// MaxPending is how many transcriptions may be under way at once, uploads included; further ones are
+	// answered with 429 before their body is read. Default 512.
+	MaxPending int
+
+	// MaxDecodedBytes is how much decoded audio of recordings may lie in memory, in bytes; beyond it they wait on disk
+	// before they are decoded. Clips (at most 1.9 MB each) do not count. Default 2 GiB, about 9 h of audio.
+	MaxDecodedBytes int64
+
+	// UploadIdleTimeout is how long an upload may stand still, and UploadTimeout how long it may take in all, before
+	// it is answered with 408. Defaults 30 s and 1 h.
+	UploadIdleTimeout, UploadTimeout time.Duration
+
+	// WriteTimeout is how long a client may take to read its answer. Default 2 min.
+	WriteTimeout time.Duration
+
+	// ShutdownGrace is how long Serve lets requests finish once it is told to stop. Default 30 s; negative means not at all.
+	ShutdownGrace time.Duration
+}
+
+// Validate returns an error that names the first field that can't be used, or nil. New calls it.
+func (c Config) Validate() error {
+	if len(c.Models) == 0 {
+		return errors.New("server: Models is empty, want at least one model to serve")
+	}
+	seen := map[string]bool{}
+	for _, name := range c.Models {
+		if name == "" || seen[name] {
+			return fmt.Errorf("server: Models names %q twice or empty", name)
+		}
+		seen[name] = true
+	}
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{
+		{"MaxUploadBytes", c.MaxUploadBytes},
+		{"MaxDuration", int64(c.MaxDuration)},
+		{"SpoolThreshold", c.SpoolThreshold},
+		{"MaxPending", int64(c.MaxPending)},
+		{"MaxDecodedBytes", c.MaxDecodedBytes},
+		{"UploadIdleTimeout", int64(c.UploadIdleTimeout)},
+		{"UploadTimeout", int64(c.UploadTimeout)},
+		{"WriteTimeout", int64(c.WriteTimeout)},
+	} {
+		if f.value < 0 {
+			return fmt.Errorf("server: %s is negative, want more than 0, or 0 for the default", f.name)
+		}
+	}
+	if c.SpoolDir != "" {
+		if info, err := os.Stat(c.SpoolDir); err != nil {
+			return fmt.Errorf("server: SpoolDir: %w", err)
+		} else if !info.IsDir() {
+			return fmt.Errorf("server: SpoolDir %s is not a folder", c.SpoolDir)
+		}
+	}
+	return nil
+}
+
+// withDefaults returns c with every field set.
+func (c Config) withDefaults() Config {
+	setDefault(&c.MaxUploadBytes, DefaultMaxUploadBytes)
+	setDefault(&c.MaxDuration, DefaultMaxDuration)
+	setDefault(&c.SpoolThreshold, DefaultSpoolThreshold)
+	setDefault(&c.MaxPending, DefaultMaxPending)
+	setDefault(&c.MaxDecodedBytes, DefaultMaxDecodedBytes)
+	setDefault(&c.UploadIdleTimeout, DefaultUploadIdleTimeout)
+	setDefault(&c.UploadTimeout, DefaultUploadTimeout)
+	setDefault(&c.WriteTimeout, DefaultWriteTimeout)
+	setDefault(&c.ShutdownGrace, DefaultShutdownGrace)
+	return c
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

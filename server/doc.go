@@ -1,0 +1,31 @@
+// Package server is hark's HTTP face, and the path from an upload to a transcript that the command line shares with it.
+//
+// # The way of a request
+//
+//	admission ─ upload (spooled beyond 8 MiB) ─ fields ─► [Transcriber]: decode ─ windows ─ lane ─ batcher ─ result
+//	response ◄─ render (json, verbose_json, text, srt, vtt, tsv) ◄──────────────────────────────────────────┘
+//
+// Admission comes before the body is read: a full or stopping server, and a body that says it is too long, are
+// answered at once. The fields of a form may stand before or after the file, so the file is stored first and the
+// fields are judged when all are there.
+//
+// # Two dialects
+//
+// /v1/audio/transcriptions and /v1/audio/translations are OpenAI's calls, down to their shapes: the language of
+// verbose_json is its English name ("english"), segments come with "segment" and words with "word" in
+// timestamp_granularities[] ("segment" if none is given). /v1/transcribe is hark's own: every field is optional and may
+// be a query parameter, the body may be the bare audio, the language is a code ("en"), and an object "hark" tells
+// which model and device did the work and what it waited for.
+//
+// stream=true is answered as a plain answer, which is what OpenAI does for whisper-1, and X-Hark-Warning says so.
+//
+// # Errors
+//
+// Every error has OpenAI's form, {"error": {message, type, param, code}}; errors.go maps causes to statuses and to
+// texts that say what to do. Retry-After never exceeds 8 s, the most that all official clients obey; x-should-retry: false goes
+// out where another try can't help.
+//
+// # What it does not do
+//
+// It decodes no audio (audioprep), decides no order (batcher) and knows no model (engine). It logs no audio and no text.
+package server

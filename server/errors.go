@@ -1,0 +1,259 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"hark/audioprep"
+	"hark/batcher"
+	"hark/engine"
+)
+
+// statusClientGone is what the log and the metrics say of a request whose client hung up; nothing goes on the wire.
+// The number is nginx's (ngx_http_request.h, NGX_HTTP_CLIENT_CLOSED_REQUEST).
+const statusClientGone = 499
+
+// apiError is an error as the wire shows it.
+type apiError struct {
+	status  int
+	code    string // null if empty
+	param   string // null if empty
+	message string
+	retry   retryAdvice
+	cause   error // for the log; nil if the message says it all
+}
+
+func (e *apiError) Error() string {
+	if e.cause != nil {
+		return e.message + ": " + e.cause.Error()
+	}
+	return e.message
+}
+
+func (e *apiError) Unwrap() error { return e.cause }
+
+// retryAdvice is what the official clients are told about another try.
+type retryAdvice uint8
+
+const (
+	retryDefault retryAdvice = iota // they know by the status
+	retrySoon                       // Retry-After of some seconds
+	retryNever                      // x-should-retry: false
+)
+
+// Retry-After lies between these, in seconds, at random, so that those refused together don't come back together. 8 s is
+// the most that all official clients obey: Go's caps there, Node's goes back to its own shorter wait above 60 s.
+const minRetrySeconds, maxRetrySeconds = 2, 8
+
+// kind is the error's type, as OpenAI's API names it.
+func (e *apiError) kind() string {
+	switch {
+	case e.status == http.StatusTooManyRequests:
+		return "rate_limit_error"
+	case e.status >= 500:
+		return "server_error"
+	}
+	return "invalid_request_error"
+}
+
+// badField is the error for a request field that can't be used.
+func badField(param, code, format string, args ...any) *apiError {
+	return &apiError{status: http.StatusBadRequest, code: code, param: param, message: fmt.Sprintf(format, args...)}
+}
+
+// errDeadline is the cause of a request's context when its own deadline has passed.
+var errDeadline = errors.New("the request's deadline has passed")
+
+// describe maps any error of a request to what the wire shows. ctx is the request's: once the client has
+// hung up, that is the reason for whatever went wrong after it. (An upload that is too slow ends the context too, but its
+// client is still there to be told.)
+func describe(ctx context.Context, err error) *apiError {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		if errors.Is(cause, errStopping) {
+			return stopping(err)
+		}
+		return &apiError{status: statusClientGone, code: "client_gone", message: "the client hung up", cause: err}
+	}
+
+	var (
+		api     *apiError
+		format  *audioprep.FormatError
+		corrupt *audioprep.CorruptError
+		limit   *audioprep.LimitError
+		option  *engine.OptionError
+	)
+	switch {
+	case errors.As(err, &api):
+		return api
+	case errors.Is(err, errDeadline):
+		return &apiError{status: http.StatusServiceUnavailable, code: "deadline_exceeded", param: "deadline_ms", retry: retryNever,
+			message: "the transcript wasn't ready within deadline_ms: allow more time, or send the request when less is waiting", cause: err}
+	case errors.Is(err, audioprep.ErrEmpty):
+		return badField("file", "empty_audio", "the file holds no audio: send at least one sample")
+	case errors.As(err, &format):
+		return &apiError{status: http.StatusUnsupportedMediaType, code: "unsupported_format", param: "file", message: formatMessage(format)}
+	case errors.As(err, &corrupt):
+		return badField("file", "corrupt_audio", "%v: send the file again, or convert it first", corrupt)
+	case errors.As(err, &limit):
+		return &apiError{status: http.StatusRequestEntityTooLarge, code: "audio_too_long", param: "file",
+			message: fmt.Sprintf("the audio is longer than %v, the most that this server takes in one request: cut it into parts", limit.Max)}
+	case errors.As(err, &option):
+		return badField(optionParam(option.Option), "unsupported_value", "%s", option.Reason)
+	case errors.Is(err, batcher.ErrQueueFull):
+		return queueFull(err)
+	case errors.Is(err, batcher.ErrFatal):
+		return &apiError{status: http.StatusInternalServerError, code: "device_lost", retry: retryNever,
+			message: "the device that runs the model can't be used any more: the server must be restarted", cause: err}
+	case errors.Is(err, batcher.ErrClosed), errors.Is(err, engine.ErrRegistryClosed):
+		return stopping(err)
+	}
+	return &apiError{status: http.StatusInternalServerError, code: "internal_error",
+		message: "something went wrong in the server: its log has the reason under this answer's x-request-id", cause: err}
+}
+
+func formatMessage(e *audioprep.FormatError) string {
+	found := e.Found
+	if found == "" {
+		found = "an unknown format"
+	}
+	msg := "the file is " + found + ", which is not supported"
+	if e.Reason != "" {
+		msg += " (" + e.Reason + ")"
+	}
+	return msg + ": send one of " + strings.Join(e.Accepted, ", ")
+}
+
+// optionParam is the request field behind an option of the engine.
+func optionParam(option string) string {
+	switch option {
+	case "words", "word_timestamps":
+		return "timestamp_granularities[]"
+	case "temperatures":
+		return "temperature"
+	}
+	return option
+}
+
+func queueFull(cause error) *apiError {
+	return &apiError{status: http.StatusTooManyRequests, code: "queue_full", retry: retrySoon,
+		message: "as many requests wait as this server holds: try again after the seconds that Retry-After says", cause: cause}
+}
+
+func stopping(cause error) *apiError {
+	return &apiError{status: http.StatusServiceUnavailable, code: "shutting_down", retry: retrySoon,
+		message: "the server is stopping: try again in some seconds", cause: cause}
+}
+
+// uploadError maps what reading a request's body failed with.
+func uploadError(err error) *apiError {
+	var api *apiError
+	switch {
+	case errors.As(err, &api):
+		return api
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &apiError{status: http.StatusRequestTimeout, code: "upload_timeout", cause: err,
+			message: "the upload stood still or took too long: send it again over a faster link"}
+	}
+	return &apiError{status: http.StatusBadRequest, code: "malformed_body", cause: err,
+		message: "the request's body ends early or isn't well-formed multipart/form-data"}
+}
+
+func fileTooLarge(limit int64) *apiError {
+	return &apiError{status: http.StatusRequestEntityTooLarge, code: "file_too_large", param: "file", retry: retryNever,
+		message: fmt.Sprintf("the file is larger than %d bytes (%s), the most that this server takes: cut it into parts, or send it as flac or mp3",
+			limit, byteSize(limit))}
+}
+
+func byteSize(n int64) string {
+	for _, u := range []struct {
+		size int64
+		name string
+	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if n >= u.size {
+			return strconv.FormatFloat(float64(n)/float64(u.size), 'g', 3, 64) + " " + u.name
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// wireError is the JSON of an error; all four keys are always there.
+type wireError struct {
+	Error struct {
+		Message string  `json:"message"`
+		Type    string  `json:"type"`
+		Param   *string `json:"param"`
+		Code    *string `json:"code"`
+	} `json:"error"`
+}
+
+// fail answers with an error and notes it for the request's log line. If the body has not been read to its end, it lingers
+// so that the client gets to read the answer, then closes the link.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	e := describe(r.Context(), err)
+	rec := recordOf(r)
+	rec.err = e
+	s.metrics.countError(e)
+	if e.status == statusClientGone {
+		return
+	}
+
+	h := w.Header()
+	switch e.retry {
+	case retrySoon:
+		h.Set("Retry-After", strconv.Itoa(minRetrySeconds+rand.IntN(maxRetrySeconds-minRetrySeconds+1)))
+	case retryNever:
+		h.Set("x-should-retry", "false")
+	}
+	var body wireError
+	body.Error.Message, body.Error.Type = e.message, e.kind()
+	body.Error.Param, body.Error.Code = nullable(e.param), nullable(e.code)
+	text, err := json.Marshal(body)
+	if err != nil { // strings always marshal
+		panic(err)
+	}
+	unread := rec.bodyLeft != nil && !rec.bodyLeft.done
+	if unread {
+		h.Set("Connection", "close")
+		http.NewResponseController(w).EnableFullDuplex() // else the server reads the body before it answers
+	}
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	s.boundWriting(w)
+	w.WriteHeader(e.status)
+	w.Write(text)
+	if unread {
+		s.linger(w, r)
+	}
+}
+
+// A client that still sends when its link is closed gets a reset and may lose the answer. So some of what it sends is read
+// and dropped first.
+const (
+	lingerTime  = 2 * time.Second
+	lingerBytes = 64 << 20
+)
+
+func (s *Server) linger(w http.ResponseWriter, r *http.Request) {
+	rc := http.NewResponseController(w)
+	if rc.Flush() != nil || strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
+		return
+	}
+	body := recordOf(r).bodyLeft
+	rc.SetReadDeadline(time.Now().Add(lingerTime))
+	body.discard(lingerBytes)
+}
+
+func nullable(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

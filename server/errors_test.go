@@ -1,0 +1,265 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"hark/batcher"
+)
+
+func TestBadRequests(t *testing.T) {
+	ts := newTestServer(t, nil)
+	clip := speechWAV(1, 1)
+	for _, c := range []struct {
+		name   string
+		file   []byte
+		fields []string
+		status int
+		code   string
+		param  string
+	}{
+		{"no file", nil, nil, 400, "missing_required_parameter", "file"},
+		{"empty file", []byte{}, nil, 400, "empty_audio", "file"},
+		{"no samples", silentWAV(0), nil, 400, "empty_audio", "file"},
+		{"text file", []byte("this is no audio at all, but a text that someone has named clip.wav"), nil, 415, "unsupported_format", "file"},
+		{"png", []byte("\x89PNG\r\n\x1a\n0000000000000000000000000000"), nil, 415, "unsupported_format", "file"},
+		{"unknown format", clip, []string{"response_format", "xml"}, 400, "invalid_value", "response_format"},
+		{"diarized_json", clip, []string{"response_format", "diarized_json"}, 400, "unsupported_value", "response_format"},
+		{"tsv is not OpenAI's", clip, []string{"response_format", "tsv"}, 400, "invalid_value", "response_format"},
+		{"unknown granularity", clip, []string{"timestamp_granularities[]", "letter"}, 400, "invalid_value", "timestamp_granularities[]"},
+		{"stream", clip, []string{"stream", "maybe"}, 400, "invalid_value", "stream"},
+		{"include", clip, []string{"include[]", "everything"}, 400, "invalid_value", "include[]"},
+		{"chunking", clip, []string{"chunking_strategy", "sometimes"}, 400, "invalid_value", "chunking_strategy"},
+		{"chunking as broken JSON", clip, []string{"chunking_strategy", "{"}, 400, "invalid_value", "chunking_strategy"},
+		{"chunking without a type", clip, []string{"chunking_strategy[threshold]", "1"}, 400, "invalid_value", "chunking_strategy"},
+		{"speakers", clip, []string{"known_speaker_names[]", "agent"}, 400, "unsupported_parameter", "known_speaker_names[]"},
+		{"prompt too long", clip, []string{"prompt", strings.Repeat("a", maxPromptBytes+1)}, 400, "too_long", "prompt"},
+		{"prompt not UTF-8", clip, []string{"prompt", "\xff"}, 400, "invalid_value", "prompt"},
+		{"field too large", clip, []string{"prompt", strings.Repeat("a", maxFieldBytes+1)}, 413, "field_too_large", "prompt"},
+		{"deadline", clip, []string{"deadline_ms", "soon"}, 400, "invalid_value", "deadline_ms"},
+		{"deadline of zero", clip, []string{"deadline_ms", "0"}, 400, "invalid_value", "deadline_ms"},
+		{"track", clip, []string{"track", "1"}, 400, "unsupported_value", "track"},
+		{"channels", clip, []string{"channels", "split"}, 400, "unsupported_value", "channels"},
+		{"sequential", clip, []string{"sequential", "7"}, 400, "invalid_value", "sequential"},
+		{"two languages", clip, []string{"language", "en", "language", "de"}, 400, "conflicting_values", "language"},
+	} {
+		t.Run(c.name, func(t *testing.T) { ts.transcribe(t, c.file, c.fields...).wantError(t, c.status, c.code, c.param) })
+	}
+	t.Run("no model", func(t *testing.T) {
+		ts.post(t, "/v1/audio/transcriptions", clip).wantError(t, 400, "missing_required_parameter", "model")
+	})
+	t.Run("unknown model", func(t *testing.T) {
+		ts.post(t, "/v1/audio/transcriptions", clip, "model", "whisper-9").wantError(t, 404, "model_not_found", "model")
+	})
+	t.Run("task", func(t *testing.T) {
+		ts.post(t, "/v1/transcribe", clip, "task", "sing").wantError(t, 400, "invalid_value", "task")
+	})
+	t.Run("file under another name", func(t *testing.T) {
+		contentType, body := form(clip, "model", "fake")
+		body = bytes.Replace(body, []byte(`name="file"`), []byte(`name="audio"`), 1)
+		a := ts.request(t, "POST", "/v1/audio/transcriptions", contentType, bytes.NewReader(body))
+		a.wantError(t, 400, "missing_required_parameter", "file")
+		if !strings.Contains(a.body, "audio") {
+			t.Errorf("got %s", a.body)
+		}
+	})
+	t.Run("two files", func(t *testing.T) {
+		contentType, body := form(clip, "file", "RIFF", "model", "fake")
+		ts.request(t, "POST", "/v1/audio/transcriptions", contentType, bytes.NewReader(body)).wantError(t, 400, "too_many_files", "file")
+	})
+	t.Run("too many parts", func(t *testing.T) {
+		fields := []string{}
+		for i := range maxParts {
+			fields = append(fields, fmt.Sprint("f", i), "")
+		}
+		ts.transcribe(t, clip, fields...).wantError(t, 413, "too_many_fields", "")
+	})
+	t.Run("no form", func(t *testing.T) {
+		ts.request(t, "POST", "/v1/audio/transcriptions", "application/json", strings.NewReader("{}")).wantError(t, 415, "unsupported_content_type", "")
+	})
+	t.Run("no boundary", func(t *testing.T) {
+		ts.request(t, "POST", "/v1/transcribe", "multipart/form-data", strings.NewReader("x")).wantError(t, 400, "malformed_body", "")
+	})
+	t.Run("form cut short", func(t *testing.T) {
+		contentType, body := form(clip, "model", "fake")
+		ts.request(t, "POST", "/v1/audio/transcriptions", contentType, bytes.NewReader(body[:len(body)-100])).wantError(t, 400, "malformed_body", "")
+	})
+	t.Run("empty bare body", func(t *testing.T) {
+		ts.request(t, "POST", "/v1/transcribe", "", nil).wantError(t, 400, "empty_audio", "file")
+	})
+	if a := ts.transcribe(t, clip); a.status != 200 {
+		t.Errorf("after all that: status %d", a.status)
+	}
+}
+
+func TestUnknownPathsAndMethods(t *testing.T) {
+	ts := newTestServer(t, nil)
+	ts.get(t, "/v1/nothing").wantError(t, 404, "unknown_path", "")
+	ts.get(t, "/").wantError(t, 404, "unknown_path", "")
+	ts.get(t, "/v1/models/nothing").wantError(t, 404, "model_not_found", "model")
+	ts.request(t, "POST", "/v1/nothing", "text/plain", strings.NewReader(strings.Repeat("x", 1<<20))).wantError(t, 404, "unknown_path", "")
+
+	a := ts.get(t, "/v1/audio/transcriptions")
+	a.wantError(t, 405, "method_not_allowed", "")
+	if got := a.header.Get("Allow"); got != "POST" {
+		t.Errorf("Allow is %q, want POST", got)
+	}
+	a = ts.request(t, "DELETE", "/v1/models", "", nil)
+	a.wantError(t, 405, "method_not_allowed", "")
+	if got := a.header.Get("Allow"); got != "GET, HEAD" {
+		t.Errorf("Allow is %q, want GET, HEAD", got)
+	}
+	if got := ts.metric(t, `hark_http_requests_total{method="GET",route="none",status="404"}`); !strings.HasSuffix(got, "} 2") {
+		t.Errorf("unknown paths are counted as %q", got)
+	}
+}
+
+func TestFileTooLarge(t *testing.T) {
+	ts := newTestServer(t, func(c *Config) { c.MaxUploadBytes = 100_000 })
+	big := make([]byte, 12<<20)
+	check := func(t *testing.T, a *answer) {
+		t.Helper()
+		a.wantError(t, 413, "file_too_large", "file")
+		if a.header.Get("x-should-retry") != "false" {
+			t.Error("no x-should-retry: false")
+		}
+	}
+	t.Run("by its length", func(t *testing.T) { check(t, ts.transcribe(t, big)) })
+	t.Run("while reading", func(t *testing.T) {
+		contentType, body := form(big, "model", "fake")
+		check(t, ts.request(t, "POST", "/v1/audio/transcriptions", contentType, io.MultiReader(bytes.NewReader(body))))
+	})
+	t.Run("bare", func(t *testing.T) {
+		check(t, ts.request(t, "POST", "/v1/transcribe", "", io.MultiReader(bytes.NewReader(big))))
+	})
+	t.Run("just within", func(t *testing.T) {
+		if a := ts.transcribe(t, wavOf(make([]int16, 49_978))); a.status != 200 {
+			t.Errorf("100,000 bytes: status %d: %s", a.status, a.body)
+		}
+		check(t, ts.transcribe(t, wavOf(make([]int16, 49_979))))
+	})
+}
+
+func TestAudioTooLong(t *testing.T) {
+	ts := newTestServer(t, func(c *Config) { c.MaxDuration = 3 * time.Second })
+	ts.transcribe(t, speechWAV(3.01, 1)).wantError(t, 413, "audio_too_long", "file")
+	if a := ts.transcribe(t, speechWAV(3, 1)); a.status != 200 {
+		t.Errorf("3 s: status %d: %s", a.status, a.body)
+	}
+	long := newTestServer(t, func(c *Config) { c.MaxDuration = 40 * time.Second })
+	long.transcribe(t, speechWAV(41, 1)).wantError(t, 413, "audio_too_long", "file")
+}
+
+func TestQueueFull(t *testing.T) {
+	ts := newTestServer(t, func(c *Config) { c.MaxPending = 1 })
+	hold := make(chan struct{})
+	ts.model.set(func(m *fakeModel) { m.hold = hold })
+	first := make(chan *answer)
+	go func() { first <- ts.transcribe(t, speechWAV(1, 1)) }()
+	eventually(t, "the first request is under way", func() bool { return ts.pending.Load() == 1 })
+
+	// The body never comes to its end, so the answer must come before it.
+	pipe, w := io.Pipe()
+	defer w.Close()
+	contentType, body := form(speechWAV(1, 2), "model", "fake")
+	go w.Write(body[:1000])
+	a := ts.request(t, "POST", "/v1/audio/transcriptions", contentType, pipe)
+	a.wantError(t, 429, "queue_full", "")
+	if wait, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || wait < 1 || wait > 8 {
+		t.Errorf("Retry-After is %q, want 1 to 8", a.header.Get("Retry-After"))
+	}
+	if e := a.json(t)["error"].(map[string]any); e["type"] != "rate_limit_error" {
+		t.Errorf("type %v", e["type"])
+	}
+	close(hold)
+	if a := <-first; a.status != 200 {
+		t.Errorf("the first request: status %d: %s", a.status, a.body)
+	}
+	if got := ts.metric(t, `hark_rejections_total{code="queue_full"}`); !strings.HasSuffix(got, " 1") {
+		t.Errorf("metric %q", got)
+	}
+}
+
+func TestEngineErrors(t *testing.T) {
+	ts := newTestServer(t, nil)
+	clip := speechWAV(1, 1)
+	ts.model.set(func(m *fakeModel) { m.fail = errors.New("the fake has a secret reason") })
+	a := ts.transcribe(t, clip)
+	a.wantError(t, 500, "internal_error", "")
+	if strings.Contains(a.body, "secret") {
+		t.Error("an inner error's text went out")
+	}
+	if !strings.Contains(ts.log.String(), "secret reason") {
+		t.Error("the reason is not in the log")
+	}
+	ts.model.set(func(m *fakeModel) { m.fail, m.panics = nil, true })
+	ts.transcribe(t, clip).wantError(t, 500, "internal_error", "")
+	if !strings.Contains(ts.log.String(), "fake_test.go") {
+		t.Error("the panic's stack is not in the log")
+	}
+	ts.model.set(func(m *fakeModel) { m.panics = false })
+	if a := ts.transcribe(t, clip); a.status != 200 {
+		t.Errorf("after a panic: status %d", a.status)
+	}
+	ts.model.set(func(m *fakeModel) { m.fail = fmt.Errorf("%w: gone", batcher.ErrFatal) })
+	ts.transcribe(t, clip).wantError(t, 500, "device_lost", "")
+	ts.transcribe(t, clip).wantError(t, 500, "device_lost", "")
+	if a := ts.get(t, "/readyz"); a.status != 503 || a.json(t)["status"] != "failed" {
+		t.Errorf("readyz after a lost device: %d %s", a.status, a.body)
+	}
+}
+
+func TestHandlerPanic(t *testing.T) {
+	ts := newTestServer(t, nil)
+	h := ts.observe(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") }))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hs := &http.Server{Handler: h}
+	go hs.Serve(l)
+	defer hs.Close()
+	for range 2 {
+		r, _ := http.NewRequest("GET", "http://"+l.Addr().String(), nil)
+		do(t, r).wantError(t, 500, "internal_error", "")
+	}
+	if log := ts.log.String(); !strings.Contains(log, "boom") || !strings.Contains(log, "errors_test.go") {
+		t.Errorf("log lacks the panic and its stack: %s", log)
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	ts := newTestServer(t, nil)
+	ts.model.set(func(m *fakeModel) { m.hold = make(chan struct{}) })
+	a := ts.transcribe(t, speechWAV(1, 1), "deadline_ms", "20")
+	a.wantError(t, 503, "deadline_exceeded", "deadline_ms")
+	if a.header.Get("x-should-retry") != "false" {
+		t.Error("no x-should-retry: false")
+	}
+	contentType, body := form(speechWAV(1, 1), "model", "fake")
+	r, _ := http.NewRequest("POST", ts.url+"/v1/audio/transcriptions", bytes.NewReader(body))
+	r.Header.Set("Content-Type", contentType)
+	r.Header.Set("X-Hark-Deadline-Ms", "20")
+	do(t, r).wantError(t, 503, "deadline_exceeded", "deadline_ms")
+	ts.model.set(func(m *fakeModel) { m.hold = nil })
+	if a := ts.transcribe(t, speechWAV(1, 1), "deadline_ms", "600000"); a.status != 200 {
+		t.Errorf("a deadline far away: status %d", a.status)
+	}
+}
+
+func TestUploadTimeout(t *testing.T) {
+	ts := newTestServer(t, func(c *Config) { c.UploadIdleTimeout = 100 * time.Millisecond })
+	pipe, w := io.Pipe()
+	defer w.Close()
+	contentType, body := form(speechWAV(1, 1), "model", "fake")
+	go w.Write(body[:1000])
+	ts.request(t, "POST", "/v1/audio/transcriptions", contentType, pipe).wantError(t, 408, "upload_timeout", "")
+}

@@ -1,0 +1,218 @@
+package server
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"hark/engine"
+)
+
+// fakeModel hears a number in any audio: a hash of its samples, so that each upload has an answer of its own.
+type fakeModel struct {
+	info engine.ModelInfo
+
+	mu     sync.Mutex
+	hold   chan struct{} // if set, a batch waits until it's closed or its context ends
+	fail   error         // if set, every window fails with it
+	panics bool
+	jobs   []engine.Options // of all jobs but the warm-up's
+
+	begun   chan struct{} // gets one for each batch that begins, while there is room
+	windows atomic.Int64
+	batches atomic.Int64
+	closed  atomic.Bool
+}
+
+func newFakeModel(name string) *fakeModel {
+	return &fakeModel{
+		info: engine.ModelInfo{
+			Name: name, Family: "whisper", Device: "cpu", Languages: []string{"en", "de", "pt", "yue", "zh"},
+			Translates: true, Prompts: true, WordTimes: true,
+			MaxWindowSamples: 30 * engine.SampleRate, MaxBatch: 12, BudgetMillis: 720_000, WeightBytes: 1000,
+		},
+		begun: make(chan struct{}, 4096),
+	}
+}
+
+func (m *fakeModel) Info() engine.ModelInfo { return m.info }
+
+func (m *fakeModel) NewJob(samples []float32, spans []engine.Span, o engine.Options) (engine.Job, error) {
+	if o.Language != "" && !slices.Contains(m.info.Languages, o.Language) {
+		return nil, &engine.OptionError{Option: "language", Reason: "this model does not know " + o.Language}
+	}
+	if o.Task == engine.Translate && !m.info.Translates {
+		return nil, &engine.OptionError{Option: "task", Reason: "this model can't translate"}
+	}
+	m.mu.Lock()
+	m.jobs = append(m.jobs, o)
+	m.mu.Unlock()
+	return &fakeJob{samples: samples, spans: spans, options: o}, nil
+}
+
+func (m *fakeModel) Run(ctx context.Context, batch []engine.Window) []error {
+	m.batches.Add(1)
+	select {
+	case m.begun <- struct{}{}:
+	default:
+	}
+	m.mu.Lock()
+	hold, fail, panics := m.hold, m.fail, m.panics
+	m.mu.Unlock()
+	errs := make([]error, len(batch))
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+			for i := range errs {
+				errs[i] = ctx.Err()
+			}
+			return errs
+		}
+	}
+	if panics {
+		panic("the fake was told to")
+	}
+	for i, w := range batch {
+		errs[i] = fail
+		w.(*fakeWindow).run()
+		m.windows.Add(1)
+	}
+	return errs
+}
+
+func (m *fakeModel) Close() error {
+	m.closed.Store(true)
+	return nil
+}
+
+// set changes what the model does from the next batch on.
+func (m *fakeModel) set(change func(m *fakeModel)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change(m)
+}
+
+func (m *fakeModel) lastOptions() engine.Options {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.jobs[len(m.jobs)-1]
+}
+
+type fakeJob struct {
+	samples []float32
+	spans   []engine.Span
+	options engine.Options
+	next    int
+	done    atomic.Int64
+	mu      sync.Mutex
+	heard   []engine.Segment
+}
+
+type fakeWindow struct {
+	job  *fakeJob
+	span engine.Span
+}
+
+func (w *fakeWindow) Samples() int { return w.span.End - w.span.Start }
+
+func (j *fakeJob) Next(max int) []engine.Window {
+	var out []engine.Window
+	for ; j.next < len(j.spans) && len(out) < max; j.next++ {
+		out = append(out, &fakeWindow{j, j.spans[j.next]})
+	}
+	return out
+}
+
+func (j *fakeJob) Progress() (done, total int) { return int(j.done.Load()), len(j.samples) }
+
+// run hears one segment. Its end is beyond the audio's, as a model's may be.
+func (w *fakeWindow) run() {
+	j := w.job
+	text := hashOf(j.samples[w.span.Start:w.span.End])
+	s := engine.Segment{
+		Seek: w.span.Start / 160, Start: seconds(w.span.Start), End: seconds(w.span.End) + 0.5,
+		Text: " heard " + text + ".", Tokens: []int32{50364, 2198},
+		Temperature: 0.2, AvgLogProb: -0.25, CompressionRatio: 1.25, NoSpeechProb: 0.01,
+	}
+	if j.options.WordTimestamps {
+		s.Words = []engine.Word{
+			{Text: " heard", Start: s.Start, End: s.Start + 0.3, Probability: 0.9},
+			{Text: " " + text + ".", Start: s.Start + 0.3, End: s.End, Probability: 0.8},
+		}
+	}
+	j.mu.Lock()
+	j.heard = append(j.heard, s)
+	j.mu.Unlock()
+	j.done.Add(int64(w.Samples()))
+}
+
+func (j *fakeJob) Result() *engine.Result {
+	language := j.options.Language
+	if language == "" {
+		language = "en"
+	}
+	return &engine.Result{Language: language, Segments: j.heard}
+}
+
+func hashOf(samples []float32) string {
+	h := fnv.New32a()
+	var b [4]byte
+	for _, x := range samples {
+		binary.LittleEndian.PutUint32(b[:], math.Float32bits(x))
+		h.Write(b[:])
+	}
+	return fmt.Sprintf("%08x", h.Sum32())
+}
+
+// speechWAV is a 16-bit mono WAV at 16 kHz that passes for speech: a gliding buzz with a moving formant, in syllables. The
+// seed makes it differ.
+func speechWAV(seconds float64, seed int) []byte {
+	n := int(seconds * engine.SampleRate)
+	pcm := make([]int16, n)
+	phase := 0.0
+	for i := range pcm {
+		t := float64(i) / engine.SampleRate
+		pitch := 140 + 50*math.Sin(2*math.Pi*2.3*t) + 20*math.Sin(2*math.Pi*5.1*t)
+		phase += 2 * math.Pi * pitch / engine.SampleRate
+		formant := 900 + 600*math.Sin(2*math.Pi*3.7*t)
+		voice := 0.0
+		for h := 1.0; h <= 20; h++ {
+			d := (h*pitch - formant) / 300
+			voice += math.Sin(h*phase) / (1 + d*d)
+		}
+		syllable := math.Max(0.01, math.Sin(2*math.Pi*4*t))
+		pcm[i] = int16(4000 * syllable * voice)
+	}
+	if n > 10 {
+		pcm[10] = int16(seed)
+	}
+	return wavOf(pcm)
+}
+
+// silentWAV is digital silence.
+func silentWAV(seconds float64) []byte { return wavOf(make([]int16, int(seconds*engine.SampleRate))) }
+
+func wavOf(pcm []int16) []byte {
+	le := binary.LittleEndian
+	b := []byte("RIFF....WAVEfmt ")
+	b = le.AppendUint32(b, 16)
+	b = le.AppendUint16(b, 1)
+	b = le.AppendUint16(b, 1)
+	b = le.AppendUint32(b, engine.SampleRate)
+	b = le.AppendUint32(b, 2*engine.SampleRate)
+	b = le.AppendUint16(b, 2)
+	b = le.AppendUint16(b, 16)
+	b = append(b, "data"...)
+	b = le.AppendUint32(b, uint32(2*len(pcm)))
+	for _, s := range pcm {
+		b = le.AppendUint16(b, uint16(s))
+	}
+	le.PutUint32(b[4:], uint32(len(b)-8))
+	return b
+}

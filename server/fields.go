@@ -1,0 +1,144 @@
+package server
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// fields are a request's form or query fields by name. Lists are sent as "x[]" or "x" and kept as "x"; an object's
+// members are sent as "x[member]" and kept so.
+type fields map[string][]string
+
+// knownFields are the fields that the server reads, and whether they are lists.
+var knownFields = map[string]bool{
+	// OpenAI's.
+	"model":                    false,
+	"language":                 false,
+	"languages":                true,
+	"keywords":                 true,
+	"prompt":                   false,
+	"response_format":          false,
+	"temperature":              false,
+	"timestamp_granularities":  true,
+	"include":                  true,
+	"stream":                   false,
+	"chunking_strategy":        false,
+	"known_speaker_names":      true,
+	"known_speaker_references": true,
+	// hark's own.
+	"task":        false,
+	"sequential":  false,
+	"deadline_ms": false,
+	"track":       false,
+	"channels":    false,
+}
+
+// baseName cuts "[]" and "[member]" off a field's name.
+func baseName(name string) string {
+	base, _, _ := strings.Cut(name, "[")
+	return base
+}
+
+func known(name string) bool {
+	_, ok := knownFields[baseName(name)]
+	return ok
+}
+
+func (f fields) add(name, value string) {
+	name = strings.TrimSuffix(name, "[]")
+	f[name] = append(f[name], value)
+}
+
+// addQuery adds the parameters of a URL where the form has none of that name.
+func (f fields) addQuery(query url.Values) {
+	inForm := map[string]bool{}
+	for name := range f {
+		inForm[baseName(name)] = true
+	}
+	for name, values := range query {
+		if !inForm[baseName(name)] {
+			for _, v := range values {
+				f.add(name, v)
+			}
+		}
+	}
+}
+
+// unknown lists the names that the server doesn't read, sorted.
+func (f fields) unknown() []string {
+	var names []string
+	for name := range f {
+		if !known(name) {
+			names = append(names, shown(name))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// text returns a single field's value without the space around it, "" if it's missing. Two different values are an error.
+func (f fields) text(name string) (string, error) {
+	values := f[name]
+	if len(values) == 0 {
+		return "", nil
+	}
+	for _, v := range values[1:] {
+		if v != values[0] {
+			return "", badField(name, "conflicting_values", "%s is given more than once, with different values", name)
+		}
+	}
+	return strings.TrimSpace(values[0]), nil
+}
+
+// list returns a list field's values without empty ones. One value may be a JSON array.
+func (f fields) list(name string) []string {
+	var all []string
+	for _, v := range f[name] {
+		v = strings.TrimSpace(v)
+		var array []string
+		if strings.HasPrefix(v, "[") && json.Unmarshal([]byte(v), &array) == nil {
+			all = append(all, array...)
+		} else if v != "" {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// flag returns a true-or-false field; missing and empty are false.
+func (f fields) flag(name string) (bool, error) {
+	v, err := f.text(name)
+	if err != nil || v == "" {
+		return false, err
+	}
+	b, err := strconv.ParseBool(strings.ToLower(v))
+	if err != nil {
+		return false, badField(name, "invalid_value", "%s is %s, want true or false", name, quoted(v))
+	}
+	return b, nil
+}
+
+// quoted shows what a client sent inside a message, cut short.
+func quoted(v string) string {
+	const most = 40
+	if len(v) > most {
+		v = strings.ToValidUTF8(v[:most], "") + "…"
+	}
+	return strconv.Quote(v)
+}
+
+// shown is a field's name as headers and messages may hold it.
+func shown(name string) string {
+	const most = 64
+	name = strings.Map(func(r rune) rune {
+		if r > unicode.MaxASCII || !unicode.IsPrint(r) || r == ',' || r == '"' {
+			return '?'
+		}
+		return r
+	}, name)
+	return name[:min(len(name), most)]
+}

@@ -1,0 +1,173 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	stdlog "log"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/rs/zerolog"
+
+	"hark/batcher"
+)
+
+// record gathers what the log line at a request's end says. Its handler fills it in, on one goroutine.
+type record struct {
+	id         string
+	bodyLeft   *body       // nil where the body doesn't matter
+	err        *apiError   // nil if all went well
+	transcript *Transcript // nil if there is none
+	format     Format
+	upload     int64 // bytes of audio
+	warnings   []string
+}
+
+type recordKey struct{}
+
+// recordOf returns the record of a request that came through the server's middleware.
+func recordOf(r *http.Request) *record { return r.Context().Value(recordKey{}).(*record) }
+
+// unmatched is the route of paths that have none.
+const unmatched = "none"
+
+// observe gives every request an id and a record, catches panics, and logs and counts the request when it ends.
+func (s *Server) observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begin := time.Now()
+		rec := &record{id: requestID(r)}
+		r = r.WithContext(context.WithValue(r.Context(), recordKey{}, rec))
+		w.Header().Set("x-request-id", rec.id)
+		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		s.metrics.inFlight.Inc()
+		defer func() {
+			v := recover()
+			if v != nil && v != http.ErrAbortHandler {
+				s.metrics.panics.Inc()
+				s.log.Error().Str("id", rec.id).Interface("panic", v).Bytes("stack", debug.Stack()).Msg("handler panicked")
+				if ww.Status() == 0 {
+					s.fail(ww, r, &apiError{status: http.StatusInternalServerError, code: "internal_error",
+						message: "something went wrong in the server: its log has the reason under this answer's x-request-id"})
+				}
+			}
+			s.metrics.inFlight.Dec()
+			s.finish(r, rec, ww, time.Since(begin))
+			if v == http.ErrAbortHandler {
+				panic(v)
+			}
+		}()
+		next.ServeHTTP(ww, r)
+	})
+}
+
+// finish writes the one line that a request gets, and counts it.
+func (s *Server) finish(r *http.Request, rec *record, ww middleware.WrapResponseWriter, took time.Duration) {
+	status := ww.Status()
+	if rec.err != nil && rec.err.status == statusClientGone {
+		status = statusClientGone
+	}
+	if status == 0 {
+		status = http.StatusOK
+	}
+	route := chi.RouteContext(r.Context()).RoutePattern()
+	if route == "" || status == http.StatusNotFound && route == "/*" {
+		route = unmatched
+	}
+	s.metrics.countRequest(route, r.Method, status, took)
+
+	line := s.log.Info()
+	switch {
+	case status >= 500 && status != http.StatusServiceUnavailable:
+		line = s.log.Error()
+	case rec.transcript == nil && rec.err == nil: // probes, lists
+		line = s.log.Debug()
+	}
+	line = line.Str("id", rec.id).Str("method", r.Method).Str("route", route).Int("status", status).
+		Float64("took_ms", inMillis(took)).Int("bytes_out", ww.BytesWritten())
+	if rec.bodyLeft != nil {
+		s.metrics.uploadBytes.Add(float64(rec.bodyLeft.n))
+		line = line.Int64("bytes_in", rec.bodyLeft.n).Str("caller", caller(r))
+	}
+	if count := r.Header.Get("x-stainless-retry-count"); count != "" && count != "0" {
+		line = line.Str("retry_count", shown(count))
+	}
+	if t := rec.transcript; t != nil {
+		line = line.Str("model", t.Model.Name).Str("device", t.Model.Device).Stringer("lane", t.Lane).
+			Float64("audio_s", t.Duration).Float64("heard_s", t.Heard).
+			Str("container", t.Audio.Container).Str("codec", t.Audio.Codec).Str("format", string(rec.format)).
+			Float64("decode_ms", inMillis(t.Decode)).Float64("queue_ms", inMillis(t.Queue)).Float64("compute_ms", inMillis(t.Compute)).
+			Int("turns_waited", t.TurnsWaited).Int("tokens", countTokens(t)).Strs("faults", t.Audio.Faults)
+	}
+	if e := rec.err; e != nil {
+		line = line.Str("code", e.code).Str("param", e.param).AnErr("error", e)
+		line = withStack(line, e)
+	}
+	line.Strs("warnings", rec.warnings).Msg("request")
+}
+
+func countTokens(t *Transcript) int {
+	n := 0
+	for i := range t.Result.Segments {
+		n += len(t.Result.Segments[i].Tokens)
+	}
+	return n
+}
+
+// requestID is the client's own id if it can be shown as it is, else a new one.
+func requestID(r *http.Request) string {
+	id := r.Header.Get("X-Request-Id")
+	ok := id != "" && len(id) <= 128 && !strings.ContainsFunc(id, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-_.:", c)
+	})
+	if ok {
+		return id
+	}
+	return "req_" + strings.ToLower(rand.Text())
+}
+
+// caller tells callers apart without keeping their secrets: a hash of the bearer token, else the address.
+func caller(r *http.Request) string {
+	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && token != "" {
+		sum := sha256.Sum256([]byte(token))
+		return "key:" + hex.EncodeToString(sum[:6])
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// quietLog is the standard library's log for http.Server, which tells of broken links: nothing to act on.
+func quietLog(log zerolog.Logger) *stdlog.Logger {
+	return stdlog.New(debugWriter{log}, "", 0)
+}
+
+type debugWriter struct{ log zerolog.Logger }
+
+func (w debugWriter) Write(p []byte) (int, error) {
+	w.log.Debug().Msg(strings.TrimSpace(string(p)))
+	return len(p), nil
+}
+
+// boundWriting gives the client its time to read the answer that is written next.
+func (s *Server) boundWriting(w http.ResponseWriter) {
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout)) // recorders in tests can't, and needn't
+}
+
+// withStack adds the stack of a panic that a batch recovered from.
+func withStack(line *zerolog.Event, err error) *zerolog.Event {
+	var p *batcher.PanicError
+	if errors.As(err, &p) {
+		return line.Bytes("stack", p.Stack)
+	}
+	return line
+}

@@ -1,0 +1,290 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"hark/engine"
+)
+
+// dialect is whose call a route answers.
+type dialect struct {
+	// openAI demands OpenAI's required fields and answers in its shapes.
+	openAI bool
+	// task is what the route does; /v1/transcribe lets the field task choose.
+	task engine.Task
+}
+
+// wishes are a request's fields, understood.
+type wishes struct {
+	model    string // "" means the default
+	format   Format
+	segments bool // of verbose_json
+	words    bool
+	options  engine.Options
+	deadline time.Duration // 0: none
+	warnings []string      // what is ignored, for X-Hark-Warning
+}
+
+func (v *wishes) warn(format string, args ...any) {
+	v.warnings = append(v.warnings, fmt.Sprintf(format, args...))
+}
+
+// maxPromptBytes is far beyond what a model's 224 tokens of prompt hold, of which only the last are used.
+const maxPromptBytes = 16 << 10
+
+// maxDeadline keeps deadline_ms within a time.Duration.
+const maxDeadline = 7 * 24 * time.Hour
+
+// parseWishes understands a request's fields. Every error is an *apiError that names its field.
+func parseWishes(f fields, d dialect) (*wishes, error) {
+	v := &wishes{options: engine.Options{Task: d.task}}
+	for _, parse := range []func(fields, dialect) error{
+		v.parseModel, v.parseTask, v.parseFormat, v.parseGranularities, v.parseLanguage, v.parsePrompt, v.parseTemperature,
+		v.parseStream, v.parseChunking, v.parseSpeakers, v.parseOwn,
+	} {
+		if err := parse(f, d); err != nil {
+			return nil, err
+		}
+	}
+	if names := f.unknown(); len(names) > 0 {
+		v.warn("unknown fields are ignored: %s", strings.Join(names[:min(len(names), 16)], " "))
+	}
+	return v, nil
+}
+
+func (v *wishes) parseModel(f fields, d dialect) (err error) {
+	v.model, err = f.text("model")
+	if err == nil && v.model == "" && d.openAI {
+		return badField("model", "missing_required_parameter", "you must provide a model: GET /v1/models lists them")
+	}
+	return err
+}
+
+func (v *wishes) parseTask(f fields, d dialect) error {
+	task, err := f.text("task")
+	if err != nil || task == "" {
+		return err
+	}
+	if d.openAI {
+		v.warn("task is ignored: the path says it")
+		return nil
+	}
+	switch strings.ToLower(task) {
+	case "transcribe":
+		v.options.Task = engine.Transcribe
+	case "translate":
+		v.options.Task = engine.Translate
+	default:
+		return badField("task", "invalid_value", "task is %s, want transcribe or translate", quoted(task))
+	}
+	return nil
+}
+
+func (v *wishes) parseFormat(f fields, d dialect) error {
+	name, err := f.text("response_format")
+	if err != nil {
+		return err
+	}
+	switch format := Format(strings.ToLower(name)); {
+	case format == "" && d.openAI:
+		v.format = JSON
+	case format == "":
+		v.format = VerboseJSON
+	case format == JSON, format == VerboseJSON, format == Text, format == SRT, format == VTT, format == TSV && !d.openAI:
+		v.format = format
+	case format == "diarized_json":
+		return badField("response_format", "unsupported_value",
+			"diarized_json needs a model that tells speakers apart, which this server has not: use json, verbose_json, text, srt or vtt")
+	default:
+		return badField("response_format", "invalid_value", "response_format is %s, want json, verbose_json, text, srt or vtt", quoted(name))
+	}
+	return nil
+}
+
+func (v *wishes) parseGranularities(f fields, d dialect) error {
+	const name = "timestamp_granularities"
+	for _, g := range f.list(name) {
+		switch strings.ToLower(g) {
+		case "word":
+			v.words = true
+		case "segment":
+			v.segments = true
+		default:
+			return badField(name+"[]", "invalid_value", "timestamp_granularities[] is %s, want word or segment", quoted(g))
+		}
+	}
+	if v.format != VerboseJSON {
+		if v.words || v.segments {
+			v.warn("timestamp_granularities[] is ignored: only verbose_json shows them")
+		}
+		v.words, v.segments = false, false
+	} else if !v.words || !d.openAI {
+		v.segments = true
+	}
+	v.options.WordTimestamps = v.words
+	return nil
+}
+
+func (v *wishes) parseLanguage(f fields, d dialect) error {
+	name, err := f.text("language")
+	if err != nil {
+		return err
+	}
+	param := "language"
+	if several := f.list("languages"); len(several) > 0 {
+		if name != "" {
+			return badField("languages[]", "conflicting_values", "language and languages[] exclude each other: send one of them")
+		}
+		for _, l := range several {
+			if _, ok := engine.ParseLanguage(l); !ok {
+				return unknownLanguage("languages[]", l)
+			}
+		}
+		if len(several) == 1 {
+			name, param = several[0], "languages[]"
+		} else {
+			v.warn("languages[] is ignored: of several languages, the one spoken is detected")
+		}
+	}
+	code, ok := engine.ParseLanguage(name)
+	if !ok {
+		return unknownLanguage(param, name)
+	}
+	v.options.Language = code
+	return nil
+}
+
+func unknownLanguage(param, name string) error {
+	return badField(param, "invalid_language",
+		"%s is not a language that this server knows: send a code (en), a tag (pt-BR), an English name (german), or nothing to have it detected", quoted(name))
+}
+
+func (v *wishes) parsePrompt(f fields, d dialect) error {
+	prompt, err := f.text("prompt")
+	if err != nil {
+		return err
+	}
+	if len(prompt) > maxPromptBytes {
+		return badField("prompt", "too_long", "the prompt has %d bytes, at most %d are taken", len(prompt), maxPromptBytes)
+	}
+	if !utf8.ValidString(prompt) {
+		return badField("prompt", "invalid_value", "the prompt is not valid UTF-8")
+	}
+	v.options.Prompt = prompt
+	if len(f.list("keywords")) > 0 {
+		v.warn("keywords[] is ignored: put the words into prompt")
+	}
+	return nil
+}
+
+// parseTemperature reads 0 to 1. As OpenAI's reference says, 0 lets the temperature rise by itself where the text looks
+// unsound, which is the model's own ladder; above 0 it's fixed.
+func (v *wishes) parseTemperature(f fields, d dialect) error {
+	text, err := f.text("temperature")
+	if err != nil || text == "" {
+		return err
+	}
+	t, err := strconv.ParseFloat(text, 32)
+	if err != nil || math.IsNaN(t) || t < 0 || t > 1 {
+		return badField("temperature", "invalid_value", "temperature is %s, want a number from 0 to 1", quoted(text))
+	}
+	if t > 0 {
+		v.options.Temperatures = []float32{float32(t)}
+	}
+	return nil
+}
+
+func (v *wishes) parseStream(f fields, d dialect) error {
+	stream, err := f.flag("stream")
+	if err != nil {
+		return err
+	}
+	if stream {
+		v.warn("stream is ignored: the answer comes in one piece")
+	}
+	for _, what := range f.list("include") {
+		if what != "logprobs" {
+			return badField("include[]", "invalid_value", "include[] is %s, want logprobs", quoted(what))
+		}
+		v.warn("include[] is ignored: verbose_json has avg_logprob for each segment")
+	}
+	return nil
+}
+
+// parseChunking checks chunking_strategy: "auto", or an object as JSON or as bracketed fields. Audio is always cut
+// at silence, so "auto" is what happens; an object's figures are not used.
+func (v *wishes) parseChunking(f fields, d dialect) error {
+	const name = "chunking_strategy"
+	kind, err := f.text(name)
+	if err != nil {
+		return err
+	}
+	object := strings.HasPrefix(kind, "{")
+	if object {
+		var o struct{ Type string }
+		if err := json.Unmarshal([]byte(kind), &o); err != nil {
+			return badField(name, "invalid_value", "chunking_strategy is neither auto nor a JSON object with a type")
+		}
+		kind = o.Type
+	}
+	for field := range f {
+		if baseName(field) == name && field != name {
+			object = true
+		}
+	}
+	if object && kind == "" {
+		if kind, err = f.text(name + "[type]"); err != nil {
+			return err
+		}
+	}
+	switch {
+	case kind == "" && !object, kind == "auto":
+	case kind == "server_vad":
+		v.warn("chunking_strategy is ignored: audio is cut at silence by the server's own measure")
+	default:
+		return badField(name, "invalid_value", "chunking_strategy is %s, want auto or an object of type server_vad", quoted(kind))
+	}
+	return nil
+}
+
+func (v *wishes) parseSpeakers(f fields, d dialect) error {
+	for _, name := range []string{"known_speaker_names", "known_speaker_references"} {
+		if len(f.list(name)) > 0 {
+			return badField(name+"[]", "unsupported_parameter", "%s[] needs a model that tells speakers apart, which this server has not", name)
+		}
+	}
+	return nil
+}
+
+// parseOwn reads the fields that OpenAI's API has not.
+func (v *wishes) parseOwn(f fields, d dialect) (err error) {
+	if v.options.Sequential, err = f.flag("sequential"); err != nil {
+		return err
+	}
+	for _, c := range []struct{ name, only string }{{"track", "0"}, {"channels", "mix"}} {
+		value, err := f.text(c.name)
+		if err != nil {
+			return err
+		}
+		if value != "" && !strings.EqualFold(value, c.only) {
+			return badField(c.name, "unsupported_value", "%s is %s, but only %s is supported: the first audio track, all channels mixed",
+				c.name, quoted(value), c.only)
+		}
+	}
+	text, err := f.text("deadline_ms")
+	if err != nil || text == "" {
+		return err
+	}
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || ms <= 0 || ms > maxDeadline.Milliseconds() {
+		return badField("deadline_ms", "invalid_value", "deadline_ms is %s, want whole milliseconds from 1 to %d", quoted(text), maxDeadline.Milliseconds())
+	}
+	v.deadline = time.Duration(ms) * time.Millisecond
+	return nil
+}

@@ -1,0 +1,173 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// transcription handles the calls that turn an upload into text.
+func (s *Server) transcription(d dialect) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		rec := recordOf(r)
+		rec.bodyLeft = s.newBody(w, r)
+		leave, err := s.admit()
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		defer leave()
+		// A stop that has lost its patience ends the request like a hang-up, with a cause that tells them apart.
+		ctx, cancel := context.WithCancelCause(r.Context())
+		defer cancel(nil)
+		defer context.AfterFunc(s.cutCtx, func() { cancel(context.Cause(s.cutCtx)) })()
+		r = r.WithContext(ctx)
+		if err := s.transcribe(w, r, d); err != nil {
+			s.fail(w, r, err)
+		}
+	}
+}
+
+// transcribe takes one request from its body to its answer. On an error nothing has been written.
+func (s *Server) transcribe(w http.ResponseWriter, r *http.Request, d dialect) error {
+	begin := time.Now()
+	rec := recordOf(r)
+	up, err := s.receive(r, d)
+	if err != nil {
+		return err
+	}
+	defer up.Close()
+	wishes, model, err := s.understand(up, r, d)
+	if err != nil {
+		return err
+	}
+	rec.format, rec.warnings, rec.upload = wishes.format, wishes.warnings, up.audio.size
+	received := time.Since(begin)
+
+	t, err := s.run(r, up, wishes, model, begin)
+	if err != nil {
+		return err
+	}
+	rec.transcript = t
+	s.metrics.countTranscript(t)
+
+	var text []byte
+	detail := Detail{Segments: wishes.segments, Words: wishes.words}
+	if wishes.format == VerboseJSON && !d.openAI {
+		text, err = renderHark(t, detail)
+	} else {
+		text, err = Render(wishes.format, t.Result, t.Duration, t.Task, detail)
+	}
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("X-Hark-Model", shown(t.Model.Name))
+	h.Set("X-Hark-Device", t.Model.Device)
+	h.Set("X-Hark-Lane", t.Lane.String())
+	for _, warning := range wishes.warnings {
+		h.Add("X-Hark-Warning", warning)
+	}
+	h.Set("Server-Timing", serverTiming(received, t))
+	s.write(w, http.StatusOK, wishes.format.ContentType(), text)
+	return nil
+}
+
+// receive reads the body. What it refuses by its header it doesn't read at all.
+func (s *Server) receive(r *http.Request, d dialect) (*upload, error) {
+	if err := checkLength(r, s.cfg.MaxUploadBytes); err != nil {
+		return nil, err
+	}
+	body := recordOf(r).bodyLeft
+	up, err := readUpload(r.Header.Get("Content-Type"), body, uploadLimits{
+		spoolDir:       s.cfg.SpoolDir,
+		spoolThreshold: s.cfg.SpoolThreshold,
+		maxFileBytes:   s.cfg.MaxUploadBytes,
+	}, !d.openAI)
+	switch {
+	case err == nil:
+		if up.audio != nil && up.audio.onDisk() {
+			s.metrics.spooled.Inc()
+		}
+		return up, nil
+	case body.err != nil: // the link's own error says more than what the parser made of it
+		return nil, uploadError(body.err)
+	}
+	return nil, uploadError(err)
+}
+
+// understand judges an upload's fields and finds its model.
+func (s *Server) understand(up *upload, r *http.Request, d dialect) (*wishes, string, error) {
+	if up.fields == nil {
+		up.fields = fields{}
+	}
+	if !d.openAI {
+		up.fields.addQuery(r.URL.Query())
+	}
+	if ms := r.Header.Get("X-Hark-Deadline-Ms"); ms != "" && len(up.fields["deadline_ms"]) == 0 {
+		up.fields.add("deadline_ms", ms)
+	}
+	wishes, err := parseWishes(up.fields, d)
+	if err != nil {
+		return nil, "", err
+	}
+	model, err := s.resolve(wishes.model)
+	if err != nil {
+		return nil, "", err
+	}
+	switch {
+	case up.audio == nil && len(up.other) > 0:
+		return nil, "", badField("file", "missing_required_parameter",
+			"there is a file in the field %s, but it belongs in the field \"file\"", quoted(up.other[0]))
+	case up.audio == nil:
+		return nil, "", badField("file", "missing_required_parameter", "there is no file: send the audio in the field \"file\" of a multipart/form-data body")
+	case up.audio.size == 0:
+		return nil, "", badField("file", "empty_audio", "the file is empty: send audio")
+	}
+	if len(up.other) > 0 {
+		wishes.warn("files in other fields are ignored: %s", strings.Join(names(up.other), " "))
+	}
+	return wishes, model, nil
+}
+
+func names(list []string) []string {
+	out := make([]string, min(len(list), 16))
+	for i := range out {
+		out[i] = shown(list[i])
+	}
+	return out
+}
+
+// run transcribes an upload within its deadline, which counts from the request's arrival.
+func (s *Server) run(r *http.Request, up *upload, v *wishes, model string, begin time.Time) (*Transcript, error) {
+	audio, err := up.audio.reader()
+	if err != nil {
+		return nil, err
+	}
+	ctx := r.Context()
+	if v.deadline > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, begin.Add(v.deadline), errDeadline)
+		defer cancel()
+	}
+	t, err := s.transcriber.Transcribe(ctx, Input{
+		Model:   model,
+		Audio:   audio,
+		Options: v.options,
+		Caller:  caller(r),
+		Decoded: up.Close,
+	})
+	if err != nil && r.Context().Err() == nil && errors.Is(context.Cause(ctx), errDeadline) {
+		return nil, fmt.Errorf("%w: %w", errDeadline, err)
+	}
+	return t, err
+}
+
+// serverTiming tells a browser's network panel where the time went (W3C Server Timing).
+func serverTiming(received time.Duration, t *Transcript) string {
+	return fmt.Sprintf("receive;dur=%.1f, decode;dur=%.1f, queue;dur=%.1f, compute;dur=%.1f",
+		inMillis(received), inMillis(t.Decode), inMillis(t.Queue), inMillis(t.Compute))
+}
