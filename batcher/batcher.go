@@ -42,6 +42,12 @@
 //
 // Outside these: nothing is reordered by age, the cap is fixed, and a batch is formed only when the one before it ended.
 //
+// # Company
+//
+// Clients that were answered together tend to ask again together. So a clip that is alone when the device has nothing
+// to do is held until the batch wait after its arrival is over, and whoever comes meanwhile shares its turn. The hold ends early when a batch or
+// the turn is full, or a recording comes. Clips that already have company when a turn ends are not held.
+//
 // # Clips of several windows
 //
 // Most clips are one window. One that hands out more counts as its windows: they share a batch when they fit one, and
@@ -71,8 +77,6 @@ type Batcher[W any] struct {
 
 	wake    chan struct{} // there may be something to do; holds one
 	stopped chan struct{} // closed when the loop has ended
-	hard    context.Context
-	halt    context.CancelFunc // ends hard, and with it the batch that runs
 
 	mu      sync.Mutex
 	former  *Former[W]
@@ -98,7 +102,6 @@ type call[W any] struct {
 // New returns a Batcher that runs batches on r until Close.
 func New[W any](r Runner[W], c Config) *Batcher[W] {
 	c = c.withDefaults()
-	hard, halt := context.WithCancel(context.Background())
 	b := &Batcher[W]{
 		runner:     r,
 		clock:      c.Clock,
@@ -108,8 +111,6 @@ func New[W any](r Runner[W], c Config) *Batcher[W] {
 		queueLimit: c.QueueLimit,
 		wake:       make(chan struct{}, 1),
 		stopped:    make(chan struct{}),
-		hard:       hard,
-		halt:       halt,
 		former:     NewFormer[W](c),
 		calls:      make(map[*Item[W]]*call[W]),
 	}
@@ -220,7 +221,8 @@ func (b *Batcher[W]) complete(c *call[W], err error) {
 	close(c.done)
 }
 
-// stop ends everything now; everybody who waits, and whoever comes later, gets cause.
+// stop ends everything now; everybody who waits, and whoever comes later, gets cause. Since that leaves nobody in the batch that
+// runs, its context ends too.
 func (b *Batcher[W]) stop(cause error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -231,5 +233,5 @@ func (b *Batcher[W]) stop(cause error) {
 		b.former.Remove(it)
 		b.complete(c, b.cause)
 	}
-	b.halt()
+	b.signal()
 }

@@ -341,6 +341,23 @@ func BenchmarkBatchWith10kWaiting(b *testing.B) {
 	}
 }
 
+// BenchmarkFirstTurnOf10k is the dearest turn there is: all that waits is new, and has to be sorted in and out once.
+func BenchmarkFirstTurnOf10k(b *testing.B) {
+	items := make([]Item[int], 10_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		f := NewFormer[int](Config{})
+		for i := range items {
+			items[i] = Item[int]{Request: Request[int]{CostMillis: int64(1000 + i*7919%29_000), Work: &oneWindow{}}}
+			f.Add(&items[i], time.Time{})
+		}
+		if batch, _ := f.Next(); batch == nil {
+			b.Fatal("no batch")
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(items)), "ns/clip")
+}
+
 type oneWindow struct{ done bool }
 
 func (w *oneWindow) Next(int) []int {

@@ -51,7 +51,6 @@ func (b *Batcher[W]) next() (*Batch[W], context.Context) {
 		}
 		batch, ended := b.former.Next()
 		b.drop(ended)
-		// A turn whose remaining clips hung up or had no windows ends without another batch.
 		report := func() {}
 		if batch == nil || batch.Turn != b.turn.serial {
 			report = b.closeTurn()
@@ -69,10 +68,7 @@ func (b *Batcher[W]) next() (*Batch[W], context.Context) {
 		if closing {
 			return nil, nil
 		}
-		select {
-		case <-b.wake:
-		case <-b.hard.Done():
-		}
+		<-b.wake
 	}
 }
 
@@ -83,13 +79,12 @@ func (b *Batcher[W]) sleep(d time.Duration) {
 	select {
 	case <-fired:
 	case <-b.wake:
-	case <-b.hard.Done():
 	}
 }
 
 // start notes that a batch begins and returns the context it runs under. The lock is held.
 func (b *Batcher[W]) start(batch *Batch[W], now time.Time) context.Context {
-	ctx, cancel := context.WithCancel(b.hard)
+	ctx, cancel := context.WithCancel(context.Background())
 	b.cancel, b.live = cancel, len(batch.Parts)
 	for _, p := range batch.Parts {
 		c := b.calls[p.Item]
@@ -197,12 +192,7 @@ func (b *Batcher[W]) finish(batch *Batch[W], began time.Time, errs []error) (fat
 	b.live = 0
 	b.cancel()
 	b.turn.ended = now
-	report := func() {}
-	if !b.former.InTurn() {
-		report = b.closeTurn()
-	}
 	b.mu.Unlock()
-	report()
 	return fatal
 }
 

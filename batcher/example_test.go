@@ -1,0 +1,48 @@
+package batcher_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hark/batcher"
+)
+
+// shouter is a device whose windows are words.
+type shouter struct{}
+
+func (shouter) Run(_ context.Context, batch []*string) []error {
+	for _, word := range batch {
+		*word = strings.ToUpper(*word)
+	}
+	return nil
+}
+
+// words is a request whose windows are independent.
+type words struct{ left []*string }
+
+func (w *words) Next(max int) []*string {
+	n := min(max, len(w.left))
+	next := w.left[:n]
+	w.left = w.left[n:]
+	return next
+}
+
+func Example() {
+	b := batcher.New(shouter{}, batcher.Config{MaxBatch: 2})
+	text := []string{"and", "so", "my", "fellow", "americans"}
+	var w words
+	for i := range text {
+		w.left = append(w.left, &text[i])
+	}
+	stats, err := b.Do(context.Background(), batcher.Request[*string]{
+		Lane:       batcher.Recordings,
+		CostMillis: 31_000,
+		Work:       &w,
+	})
+	fmt.Println(strings.Join(text, " "), stats.Windows, stats.Batches, err)
+	fmt.Println(b.Close(context.Background()))
+	// Output:
+	// AND SO MY FELLOW AMERICANS 5 3 <nil>
+	// <nil>
+}
