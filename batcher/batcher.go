@@ -21,8 +21,9 @@
 //	                                  ▲        ▲        │
 //	             who hangs up leaves ─┴────────┘        └─ the rest of a chain joins the turn's next batch
 //
-// [Former] holds the lanes and forms turns and batches. It is deterministic, starts no goroutine and reads no clock, so
-// that a simulator can drive it. [Batcher] adds the clock, admission and one goroutine that runs one batch after the other.
+// [Former] holds the lanes and forms turns and batches. It is deterministic, starts no goroutine and reads no clock,
+// so that a simulator can drive it. [Batcher] adds the clock, admission and one goroutine that runs one batch after
+// the other.
 //
 // # Rules
 //
@@ -40,13 +41,15 @@
 //     within the first n + 1 clip turns after it arrives, where n counts it and the older clips still pending when the
 //     first of those turns ended: each later turn serves at least the oldest of these, and no later arrival joins them.
 //
-// Outside these: nothing is reordered by age, the cap is fixed, and a batch is formed only when the one before it ended.
+// Outside these: nothing is reordered by age, the cap is fixed, and a batch is formed only when the one before it
+// ended.
 //
 // # Company
 //
 // Clients that were answered together tend to ask again together. So a clip that is alone when the device has nothing
-// to do is held until the batch wait after its arrival is over, and whoever comes meanwhile shares its turn. The hold ends early when a batch or
-// the turn is full, or a recording comes. Clips that already have company when a turn ends are not held.
+// to do is held until the batch wait after its arrival is over, and whoever comes meanwhile shares its turn. The hold
+// ends early when a batch or the turn is full, or a recording comes. Clips that already have company when a turn ends
+// are not held.
 //
 // # Clips of several windows
 //
@@ -65,8 +68,8 @@ import (
 
 // Batcher runs the requests of many callers on one Runner, a batch at a time. Its methods are safe for concurrent use.
 //
-// Callers and the loop share the Former under one lock: callers add and remove, the loop alone forms batches. The lock is never
-// held while a batch runs, so that who arrives or hangs up meanwhile does so at once.
+// Callers and the loop share the Former under one lock: callers add and remove, the loop alone forms batches. The
+// lock is never held while a batch runs, so that who arrives or hangs up meanwhile does so at once.
 type Batcher[W any] struct {
 	runner     Runner[W]
 	clock      Clock
@@ -118,10 +121,16 @@ func New[W any](r Runner[W], c Config) *Batcher[W] {
 	return b
 }
 
-// Do has a request run and returns when it's done, has failed, or ctx is. The error is nil, or ErrQueueFull or ErrClosed
-// (neither admitted), or ctx.Err() (it left its lane; a batch that holds windows of it may run on, so these must stay
-// readable, but its Work is not called again), or what the Runner said of the request's first window that went
-// wrong, or a *PanicError. Stats are valid in every case.
+// Do has a request run and returns when it's done, has failed, or ctx is done. The error is nil or one of these:
+//
+//   - ErrQueueFull: not admitted.
+//   - ErrClosed: not admitted, or the batcher was stopped; wraps ErrFatal too if the Runner was the reason.
+//   - ctx.Err(): the request has left its lane. A batch that holds windows of it may run on, so these must stay
+//     readable, but its Work is not called again.
+//   - what the Runner said of the request's first window that went wrong, or a *PanicError.
+//   - a request that breaks a field's contract is told which.
+//
+// Stats are valid in every case.
 func (b *Batcher[W]) Do(ctx context.Context, req Request[W]) (Stats, error) {
 	stats, err := b.do(ctx, req)
 	b.observer.RequestDone(RequestEvent{req.Lane, req.Caller, stats, err})
@@ -157,9 +166,9 @@ func (b *Batcher[W]) Depth() (clips, recordings int) {
 	return b.former.Waiting(Clips), b.former.Waiting(Recordings)
 }
 
-// Close admits no more requests and waits until those admitted are done. If ctx ends before, it stops hard: everybody who
-// waits gets ErrClosed, the batch that runs is told to end, and Close returns ctx.Err(). Either way no batch
-// runs any more when it returns, so that what the Runner uses can be freed. Closing again waits again.
+// Close admits no more requests and waits until those admitted are done. If ctx ends before, it stops hard: everybody
+// who waits gets ErrClosed, the batch that runs is told to end, and Close returns ctx.Err(). Either way no batch runs
+// any more when it returns, so that what the Runner uses can be freed. Closing again waits again.
 func (b *Batcher[W]) Close(ctx context.Context) error {
 	b.mu.Lock()
 	b.closing = true
@@ -221,8 +230,8 @@ func (b *Batcher[W]) complete(c *call[W], err error) {
 	close(c.done)
 }
 
-// stop ends everything now; everybody who waits, and whoever comes later, gets cause. Since that leaves nobody in the batch that
-// runs, its context ends too.
+// stop ends everything now; everybody who waits, and whoever comes later, gets cause. Since that leaves nobody in the
+// batch that runs, its context ends too.
 func (b *Batcher[W]) stop(cause error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

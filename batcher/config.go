@@ -30,12 +30,12 @@ type Config struct {
 	// Zero means DefaultCostCapMillis.
 	CostCapMillis int64
 
-	// BatchWait is how long after its arrival a lone clip may be held for company, at most MaxBatchWait. Zero means DefaultBatchWait;
-	// negative, no hold.
+	// BatchWait is how long after its arrival a lone clip may be held for company, at most MaxBatchWait. Zero means
+	// DefaultBatchWait; negative, no hold.
 	BatchWait time.Duration
 
-	// QueueLimit is the most requests that may wait, both lanes together, without those of which a window has begun to run.
-	// Zero means DefaultQueueLimit.
+	// QueueLimit is the most requests that may wait, both lanes together, without those of which a window has begun
+	// to run. Zero means DefaultQueueLimit.
 	QueueLimit int
 
 	// Clock tells the time. Nil means the system's clock.

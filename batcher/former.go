@@ -36,7 +36,8 @@ const (
 // arrived included; 0 until then.
 func (it *Item[W]) TurnsWaited() int { return it.waited }
 
-// Err returns why the item ended early: its Work panicked or broke its contract. Nil for one that ended well, or was removed.
+// Err returns why the item ended early: its Work panicked or broke its contract. Nil for one that ended well, or was
+// removed.
 func (it *Item[W]) Err() error { return it.err }
 
 // Part is what one request has in a batch.
@@ -63,8 +64,8 @@ func (b *Batch[W]) Windows() []W {
 	return all
 }
 
-// Former holds two lanes and forms turns and batches from them by the rules of the package comment. It's deterministic: the
-// same calls give the same batches. It isn't safe for concurrent use.
+// Former holds two lanes and forms turns and batches from them by the rules of the package comment. It's
+// deterministic: the same calls give the same batches. It isn't safe for concurrent use.
 //
 // The driver's cycle is Next, run the batch, Remove what failed, Done; Add and Remove may come at any time between.
 type Former[W any] struct {
@@ -296,8 +297,8 @@ func (f *Former[W]) leave(it *Item[W]) {
 	it.ready = nil
 }
 
-// fetch asks the item's work for its next windows; false if there are none. A batch's worth at most, so that they always
-// fit an empty batch.
+// fetch asks the item's work for its next windows; false if there are none. A batch's worth at most, so that they
+// always fit an empty batch.
 func (f *Former[W]) fetch(it *Item[W]) bool {
 	it.ready, it.err = callNext(it.Work, f.maxBatch)
 	return len(it.ready) > 0

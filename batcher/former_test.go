@@ -54,7 +54,8 @@ func (d *desk) hangUp(names ...string) {
 	}
 }
 
-// next forms and finishes a batch and returns it as "turn: names", a name times its windows where these are more than one.
+// next forms and finishes a batch and returns it as "turn: names", a name times its windows where these are more than
+// one.
 func (d *desk) next() string {
 	b, _ := d.f.Next()
 	if b == nil {
@@ -201,8 +202,9 @@ func TestRule4OwedFirst(t *testing.T) {
 	d.want(t, "2: eight", "3: seven new newer newest")
 }
 
-// TestPublishedCase is the case that made owing necessary: 24 clips of 8 s, each asked again as soon as it is served, keep one of 30 s from
-// ever being the cheapest. By what it is owed it is served in every second clip turn; a cycle is two batches of clips and one recording.
+// TestPublishedCase is the case that made owing necessary: 24 clips of 8 s, each asked again as soon as it is served,
+// keep one of 30 s from ever being the cheapest. By what it is owed it is served in every second clip turn; a cycle
+// is two batches of clips and one recording.
 func TestPublishedCase(t *testing.T) {
 	d := newDesk(Config{CostCapMillis: 180_000})
 	for i := range 24 {

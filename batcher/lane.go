@@ -79,8 +79,9 @@ func (h *byCost[W]) Pop() any {
 
 // clipLane holds the clips that wait for a turn.
 //
-// Whatever waits when a turn is filled and does not get in is owed from then on. So every owed clip is older than every fresh one, and
-// two lists in arrival order are enough: a clip is sorted by cost only as long as it is fresh, and moves once.
+// Whatever waits when a turn is filled and does not get in is owed from then on. So every owed clip is older than
+// every fresh one, and two lists in arrival order are enough: a clip is sorted by cost only as long as it is fresh,
+// and moves once.
 type clipLane[W any] struct {
 	owed  fifo[W]   // by arrival
 	fresh fifo[W]   // by arrival: came since the last clip turn began

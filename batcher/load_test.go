@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestEveryRequestGetsItsOwnEnd puts the batcher under a load of clients that ask again and again, hang up at odd times and send what
-// fails, and checks of every request that what Do said is what happened to its windows.
+// TestEveryRequestGetsItsOwnEnd puts the batcher under a load of clients that ask again and again, hang up at odd
+// times and send what fails, and checks of every request that what Do said is what happened to its windows.
 func TestEveryRequestGetsItsOwnEnd(t *testing.T) {
 	for seed := range uint64(24) {
 		inBubble(t, Config{MaxBatch: 1 + int(seed)%13, CostCapMillis: 4096 << (seed % 8)}, func(t *testing.T, b *Batcher[string], r *fakeRunner) {

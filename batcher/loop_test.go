@@ -109,8 +109,8 @@ func (c *counter) BatchDone(e BatchEvent) {
 }
 func (c *counter) TurnDone(e TurnEvent) { c.mu.Lock(); c.turns = append(c.turns, e); c.mu.Unlock() }
 
-// inBubble runs f with a fresh batcher in virtual time and checks afterwards that Close leaves nothing behind. That no goroutine
-// is left either is synctest's own check.
+// inBubble runs f with a fresh batcher in virtual time and checks afterwards that Close leaves nothing behind. That
+// no goroutine is left either is synctest's own check.
 func inBubble(t *testing.T, c Config, f func(t *testing.T, b *Batcher[string], r *fakeRunner)) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &fakeRunner{}

@@ -11,7 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The slow model: one flat list of requests in arrival order, searched and sorted afresh at every step, as the rules read.
+// The slow model: one flat list of requests in arrival order, searched and sorted afresh at every step, as the rules
+// read.
 
 type modelRequest struct {
 	id      int

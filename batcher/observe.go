@@ -10,7 +10,8 @@ type Stats struct {
 	// Run is how long batches with windows of this request ran, together.
 	Run time.Duration
 
-	// TurnsWaited counts the turns, of either lane, that it saw before its own: the one under way when it arrived included.
+	// TurnsWaited counts the turns, of either lane, that it saw before its own: the one under way when it arrived
+	// included.
 	TurnsWaited int
 
 	// Batches and Windows count the batches it had a part in and its windows in them.

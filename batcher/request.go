@@ -33,18 +33,18 @@ type Work[W any] interface {
 	// Next returns up to max windows that can run now, in order; an empty result once everything has been handed out
 	// (or, for a chain, when nothing more comes), after which it is not called again. max is at least 1.
 	//
-	// It is called by one goroutine at a time, never while windows of an earlier call run, and never after Do has returned.
-	// It should be quick, since nobody is admitted meanwhile, and must not call the batcher. If it panics,
+	// It is called by one goroutine at a time, never while windows of an earlier call run, and never after Do has
+	// returned. It should be quick, since nobody is admitted meanwhile, and must not call the batcher. If it panics,
 	// or returns more than max windows, the request ends with an error. The batcher only reads the slice.
 	Next(max int) []W
 }
 
 // Runner runs windows on a device.
 type Runner[W any] interface {
-	// Run runs one batch of 1 to MaxBatch windows to its end and reports, window by window, what went wrong: either nil
-	// (all went well) or one entry a window, nil where it went well. An error reaches only the request that owns the window,
-	// and takes the rest of that request's windows off. Any other length, and a panic, fail the whole batch. An error that wraps
-	// [ErrFatal] stops the batcher.
+	// Run runs one batch of 1 to MaxBatch windows to its end and reports, window by window, what went wrong: either
+	// nil (all went well) or one entry a window, nil where it went well. An error reaches only the request that owns
+	// the window, and takes the rest of that request's windows off. Any other length, and a panic, fail the whole
+	// batch. An error that wraps [ErrFatal] stops the batcher.
 	//
 	// ctx ends when every request in the batch has hung up, or when the batcher is stopped hard; Run should then return
 	// soon. The windows of a request that hung up alone still run; what becomes of them is nobody's concern.
@@ -56,7 +56,7 @@ type Runner[W any] interface {
 type Request[W any] struct {
 	Lane       Lane
 	CostMillis int64   // prepared audio in ms, from 0 to MaxCostMillis
-	Caller     string  // who asks; informative
+	Caller     string  // who asks, for the Observer
 	Work       Work[W] // never nil
 }
 
