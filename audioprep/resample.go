@@ -36,7 +36,7 @@ const (
 // filterBank is a set of phases. It is only read once made.
 type filterBank struct {
 	up, down int // the rates in lowest terms: up output samples for down input samples
-	taps     int // of one phase, a multiple of 4
+	taps     int // of one phase, a multiple of 8
 	phases   int
 	exact    bool      // phases == up; else phases are interpolated
 	h        []float32 // [phases+1][taps], the last phase is the first, one sample on
@@ -49,7 +49,7 @@ func newFilterBank(from, to int) *filterBank {
 	ratio := min(1, float64(to)/float64(from)) // of the lower to the input Nyquist frequency
 	width := math.Pi * (1 - passEdge) * ratio
 	half := int(math.Ceil((stopBandDB - 7.95) / (2.285 * width) / 2))
-	f.taps = (2*half + 3) &^ 3
+	f.taps = (2*half + 7) &^ 7
 	half = f.taps / 2
 	f.phases, f.exact = f.up, true
 	if f.up*f.taps > maxExactTaps {
@@ -194,17 +194,23 @@ func (r *resampler) run(dst []float32, limit int64) []float32 {
 	return dst
 }
 
-// dot is the inner product of two slices of equal length, a multiple of four.
-// Four sums keep the additions from waiting for each other.
+// dot is the inner product of two slices of equal length, a multiple of eight.
+// Eight sums keep the additions from waiting for each other; the array pointers
+// keep the bounds out of the loop.
 func dot(x, h []float32) float32 {
-	var a, b, c, d float32
+	var s0, s1, s2, s3, s4, s5, s6, s7 float32
 	h = h[:len(x)]
-	for len(x) >= 4 && len(h) >= 4 {
-		a += x[0] * h[0]
-		b += x[1] * h[1]
-		c += x[2] * h[2]
-		d += x[3] * h[3]
-		x, h = x[4:], h[4:]
+	for len(x) >= 8 && len(h) >= 8 {
+		a, b := (*[8]float32)(x), (*[8]float32)(h)
+		s0 += a[0] * b[0]
+		s1 += a[1] * b[1]
+		s2 += a[2] * b[2]
+		s3 += a[3] * b[3]
+		s4 += a[4] * b[4]
+		s5 += a[5] * b[5]
+		s6 += a[6] * b[6]
+		s7 += a[7] * b[7]
+		x, h = x[8:], h[8:]
 	}
-	return (a + b) + (c + d)
+	return (s0 + s4) + (s1 + s5) + ((s2 + s6) + (s3 + s7))
 }
