@@ -16,7 +16,7 @@ help: ## print this list
 
 .PHONY: build
 build: ## build ./hark
-	go build -o hark .
+	go build -buildvcs=auto -trimpath -o hark .
 
 .PHONY: models
 models: build ## fetch the models that the tests need, tiny.en and base (225 MB), unless they are here

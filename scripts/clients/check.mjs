@@ -110,7 +110,7 @@ const checks = {
   },
   async "refuses a text file named wav"() {
     const file = await OpenAI.toFile(Buffer.from("This is no sound at all. ".repeat(40)), "talk.wav");
-    await refused(OpenAI.BadRequestError, 400, "file", { file });
+    await refused(OpenAI.APIError, 415, "file", { file });
   },
   async "refuses an unknown model"() {
     await refused(OpenAI.NotFoundError, 404, "model", { model: "no-such-model" });

@@ -167,7 +167,8 @@ def refuses_unknown_language():
 
 @check
 def refuses_text_named_wav():
-    refused(openai.BadRequestError, "file", file=("talk.wav", b"This is no sound at all. " * 40))
+    e = refused(openai.APIStatusError, "file", file=("talk.wav", b"This is no sound at all. " * 40))
+    assert e.status_code == 415 and "text" in e.body["message"] and "flac" in e.body["message"], e
 
 
 @check

@@ -45,11 +45,11 @@ if ! ready; then
 fi
 
 status=0
-"$cache/venv/bin/python" "$here/check.py" "$base" "$sample.wav" "$sample.txt" || status=1
+"$cache/venv/bin/python" -W ignore::DeprecationWarning "$here/check.py" "$base" "$sample.wav" "$sample.txt" || status=1
 node "$here/check.mjs" "$base" "$sample.wav" "$sample.txt" "$cache" || status=1
 if [ $status -ne 0 ]; then
     echo "the server's log:" >&2
-    cat "$work/log" >&2
+    tail -n 50 "$work/log" >&2
 fi
 
 # The server must also go down in good order.

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"errors"
+
+	"hark/engine/cpu"
+)
+
+// deviceFlags choose what models run on.
+type deviceFlags struct {
+	Device  string `enum:"auto,cpu,cuda" default:"auto" placeholder:"WORD" help:"What to compute on: ${enum}; auto takes the best there is (default: ${default})."`
+	Threads int    `placeholder:"N" help:"CPU threads to compute with (default: one for each core)."`
+}
+
+// open makes the device, and says in a few words why it is this one.
+func (f deviceFlags) open() (device *cpu.Device, why string, err error) {
+	why = "this build has no CUDA device"
+	switch f.Device {
+	case "cuda":
+		return nil, "", withHint(errors.New("--device cuda: this build has no CUDA device"), "use --device auto, which takes the CPU")
+	case "cpu":
+		why = "asked for by --device"
+	}
+	if f.Threads < 0 {
+		return nil, "", &usage{errors.New("--threads: want 1 or more")}
+	}
+	device, err = cpu.New(f.Threads)
+	if err != nil {
+		return nil, "", withHint(err, "HARK_CPU can stay unset: the fastest code for this CPU is then used")
+	}
+	return device, why, nil
+}

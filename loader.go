@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"hark/engine"
+	"hark/engine/cpu"
+	"hark/engine/whisper"
+	"hark/models"
+)
+
+// defaultModel is what transcribe and serve use unless told otherwise: on a CPU, the largest that keeps well ahead of speech.
+const defaultModel = "base"
+
+// loader brings models from where they are published onto the device.
+type loader struct {
+	ctx     context.Context // of the whole command
+	console *console
+	log     *zerolog.Logger // nil: the console is told
+	store   *models.Store
+	device  *cpu.Device
+	why     string // it is this device
+}
+
+func newLoader(ctx context.Context, c *console, cli *commandLine, flags deviceFlags) (*loader, error) {
+	store, err := models.OpenStore(cli.ModelsDir)
+	if err != nil {
+		return nil, err
+	}
+	device, why, err := flags.open()
+	if err != nil {
+		return nil, err
+	}
+	return &loader{ctx: ctx, console: c, store: store, device: device, why: why}, nil
+}
+
+// close gives the device back, after the last model on it.
+func (l *loader) close() { l.device.Close() }
+
+// known returns an error for a model that can't be had, before anything is fetched or loaded.
+func (l *loader) known(name string) error {
+	if entry, ok := models.Find(name); ok && entry.Family != models.FamilyWhisper {
+		return withHint(fmt.Errorf("model %s can be fetched, but not run yet", name), "choose a Whisper model: `hark models list` shows them")
+	}
+	if _, ok := l.store.Path(name); ok {
+		return nil
+	}
+	if _, ok := models.Find(name); !ok {
+		return unknownModel(name)
+	}
+	return nil
+}
+
+// load is the registry's way to a model: fetched if it's not here, then put on the device.
+func (l *loader) load(ctx context.Context, name string) (engine.Model, error) {
+	// A registry's load outlives the request that began it, but not the command.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.ctx, cancel)()
+	dir, err := l.fetch(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	model, err := whisper.Load(l.device, dir, name)
+	if err != nil {
+		return nil, withHint(fmt.Errorf("load: %w", err), "if its files are damaged, `hark models rm %s` and fetch it again", name)
+	}
+	return model, nil
+}
+
+// fetch returns the folder of a model, pulling it first, and saying so, if it's not here.
+func (l *loader) fetch(ctx context.Context, name string) (dir string, err error) {
+	if err := l.known(name); err != nil {
+		return "", err
+	}
+	if dir, ok := l.store.Path(name); ok {
+		return dir, nil
+	}
+	return pull(ctx, l.store, name, l.say, l.console)
+}
+
+// say tells the operator.
+func (l *loader) say(format string, args ...any) {
+	if l.log != nil {
+		l.log.Info().Msgf(format, args...)
+		return
+	}
+	l.console.note("hark: "+format, args...)
+}
+
+// pull fetches a model that is not in the store, saying so, with a bar on a terminal.
+func pull(ctx context.Context, store *models.Store, name string, say func(format string, args ...any), c *console) (string, error) {
+	entry, ok := models.Find(name)
+	if !ok {
+		return "", unknownModel(name)
+	}
+	say("fetching model %s (about %s), which is not here yet", name, byteSize(entry.Size))
+	begin, waiting := time.Now(), false
+	dir, err := store.Pull(ctx, name, func(p models.Progress) {
+		switch {
+		case p.Source == "" && !waiting:
+			waiting = true
+			say("another process is fetching model %s: waiting for it", name)
+		case p.Err != nil:
+			say("%s: trying another source", firstLine(p.Err))
+		case p.Total > 0:
+			c.draw(fmt.Sprintf("%s %s, %s of %s", name, bar(p.Done, p.Total), byteSize(p.Done), byteSize(p.Total)))
+		}
+	})
+	c.clear()
+	if err == nil {
+		say("fetched model %s in %s", name, time.Since(begin).Round(100*time.Millisecond))
+	}
+	return dir, err
+}
+
+func unknownModel(name string) error {
+	return withHint(fmt.Errorf("there is no model %q", name), "`hark models list` shows the models there are; a folder with a model in it is a name too")
+}

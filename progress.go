@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// longAudio is the least audio that is worth a bar.
+const longAudio = 30 * time.Second
+
+// audioProgress shows how far the audio of several files has come, as one bar for all of them.
+type audioProgress struct {
+	console *console
+	files   int
+	begin   time.Time
+
+	mu       sync.Mutex
+	done     map[int]time.Duration // by file
+	total    map[int]time.Duration
+	finished int
+}
+
+func newAudioProgress(c *console, files int) *audioProgress {
+	return &audioProgress{console: c, files: files, begin: time.Now(), done: map[int]time.Duration{}, total: map[int]time.Duration{}}
+}
+
+// set notes how far file i has come and draws the bar.
+func (p *audioProgress) set(i int, done, total time.Duration) {
+	p.mu.Lock()
+	p.done[i], p.total[i] = done, total
+	line := p.line(time.Since(p.begin))
+	p.mu.Unlock()
+	if line != "" {
+		p.console.draw(line)
+	}
+}
+
+// finish notes that a file is done with, well or not.
+func (p *audioProgress) finish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.finished++
+}
+
+// line is the bar after a time, "" while there is little audio. The caller holds mu.
+func (p *audioProgress) line(elapsed time.Duration) string {
+	var done, total time.Duration
+	for i := range p.total {
+		done += p.done[i]
+		total += p.total[i]
+	}
+	if total < longAudio {
+		return ""
+	}
+	line := fmt.Sprintf("%s %s of %s", bar(int64(done), int64(total)), clock(done), clock(total))
+	if p.files > 1 {
+		line += fmt.Sprintf(", file %d of %d", min(p.finished+1, p.files), p.files)
+	}
+	if done > 0 && elapsed > 2*time.Second {
+		rate := done.Seconds() / elapsed.Seconds()
+		left := time.Duration((total - done).Seconds() / rate * float64(time.Second))
+		line += fmt.Sprintf(", %.0fx, %s left", rate, clock(left))
+	}
+	return line
+}
+
+// bar draws done of total.
+func bar(done, total int64) string {
+	const width = 24
+	share := 0.0
+	if total > 0 {
+		share = min(1, float64(done)/float64(total))
+	}
+	full := int(share * width)
+	return fmt.Sprintf("[%s%s] %3.0f%%", strings.Repeat("#", full), strings.Repeat("-", width-full), 100*share)
+}
+
+// clock is a duration as a clock shows it: 2:05, 1:02:05.
+func clock(d time.Duration) string {
+	s := int(d.Round(time.Second).Seconds())
+	if s < 3600 {
+		return fmt.Sprintf("%d:%02d", s/60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}
+
+// byteSize is a number of bytes for people: 75.5 MB.
+func byteSize(n int64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	case n >= 1e3:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"hark/engine"
+	"hark/server"
+)
+
+// serveCmd answers requests over HTTP until it is told to stop.
+type serveCmd struct {
+	Addr      string   `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 takes a free one (default: ${default})."`
+	Model     []string `default:"${default_model}" placeholder:"NAME" help:"Model to serve, several times or separated by commas; the first is the one for requests that name none. Fetched if it is not here (default: ${default})."`
+	NoAliases bool     `help:"Refuse OpenAI's model names (whisper-1, ...), which otherwise mean the first model."`
+
+	MaxUpload         byteCount     `default:"2GiB" placeholder:"SIZE" help:"Largest file accepted (default: ${default})."`
+	MaxDuration       time.Duration `default:"6h" placeholder:"TIME" help:"Longest audio of one request (default: ${default})."`
+	MaxPending        int           `default:"512" placeholder:"N" help:"Transcriptions under way at once; more are told to come back (default: ${default})."`
+	MaxDecoded        byteCount     `default:"2GiB" placeholder:"SIZE" help:"Memory for decoded recordings; more of them wait on disk (default: ${default})."`
+	SpoolDir          string        `placeholder:"DIR" help:"Where uploads beyond 8 MiB lie meanwhile (default: the system's folder for temporary files)."`
+	UploadTimeout     time.Duration `default:"1h" placeholder:"TIME" help:"Longest time for an upload (default: ${default})."`
+	UploadIdleTimeout time.Duration `default:"30s" placeholder:"TIME" help:"Longest pause in an upload (default: ${default})."`
+	WriteTimeout      time.Duration `default:"2m" placeholder:"TIME" help:"Longest time for a client to read its answer (default: ${default})."`
+	ShutdownGrace     time.Duration `default:"30s" placeholder:"TIME" help:"How long requests may go on after a signal to stop; a second signal ends everything at once (default: ${default})."`
+
+	LogLevel  string `enum:"debug,info,warn,error" default:"info" placeholder:"WORD" help:"Least important lines to log: ${enum} (default: ${default})."`
+	LogFormat string `enum:"auto,text,json" default:"auto" placeholder:"WORD" help:"How to log: ${enum}; auto is text on a terminal and json elsewhere (default: ${default})."`
+
+	deviceFlags `embed:""`
+}
+
+func (s *serveCmd) Run(ctx context.Context, c *console, cli *commandLine) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	log := s.logger(c)
+	loader, err := newLoader(ctx, c, cli, s.deviceFlags)
+	if err != nil {
+		return err
+	}
+	defer loader.close()
+	loader.log = &log
+	for _, name := range s.Model { // a name that nobody knows is told at once, not behind a server that never gets ready
+		if err := loader.known(name); err != nil {
+			return err
+		}
+	}
+	registry := engine.NewRegistry(loader.load)
+	defer registry.Close()
+	srv, err := server.New(s.config(), registry, log)
+	if err != nil {
+		return &usage{err}
+	}
+	listener, err := net.Listen("tcp", s.Addr)
+	if err != nil {
+		return listenError(s.Addr, err)
+	}
+	s.announce(log, loader, listener.Addr())
+
+	// The port is open from the start, /readyz says when the models are loaded and warm.
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	go func() {
+		if err := srv.Warm(ctx); err != nil && ctx.Err() == nil {
+			giveUp(err)
+		}
+	}()
+	err = srv.Serve(ctx, listener)
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause // a model that can't be had
+	}
+	if err == nil {
+		log.Info().Msg("stopped")
+	}
+	return err
+}
+
+// check returns an error that names the first flag that can't be used. (The server takes zero for its default, which
+// nobody who writes 0 means.)
+func (s *serveCmd) check() error {
+	for _, f := range []struct {
+		flag  string
+		value int64
+	}{
+		{"max-duration", int64(s.MaxDuration)},
+		{"max-pending", int64(s.MaxPending)},
+		{"upload-timeout", int64(s.UploadTimeout)},
+		{"upload-idle-timeout", int64(s.UploadIdleTimeout)},
+		{"write-timeout", int64(s.WriteTimeout)},
+		{"shutdown-grace", int64(s.ShutdownGrace) + 1}, // here zero has a meaning: not at all
+	} {
+		if f.value <= 0 {
+			return &usage{fmt.Errorf("--%s: want more than 0", f.flag)}
+		}
+	}
+	if s.SpoolDir != "" {
+		if err := writable(s.SpoolDir); err != nil {
+			return withHint(fmt.Errorf("--spool-dir %s: %w", s.SpoolDir, pathCause(err)), "it must be a folder that can be written to")
+		}
+	}
+	return nil
+}
+
+// config is the server's part of the flags.
+func (s *serveCmd) config() server.Config {
+	grace := s.ShutdownGrace
+	if grace == 0 {
+		grace = -1 // the server takes zero for its default
+	}
+	return server.Config{
+		Models:            s.Model,
+		NoAliases:         s.NoAliases,
+		MaxUploadBytes:    int64(s.MaxUpload),
+		MaxDuration:       s.MaxDuration,
+		MaxPending:        s.MaxPending,
+		MaxDecodedBytes:   int64(s.MaxDecoded),
+		SpoolDir:          s.SpoolDir,
+		UploadTimeout:     s.UploadTimeout,
+		UploadIdleTimeout: s.UploadIdleTimeout,
+		WriteTimeout:      s.WriteTimeout,
+		ShutdownGrace:     grace,
+	}
+}
+
+// announce logs where the server listens and what it computes on.
+func (s *serveCmd) announce(log zerolog.Logger, l *loader, addr net.Addr) {
+	device := l.device.Info()
+	log.Info().Str("device", device.Kind).Str("why", l.why).Str("cpu", device.Name).Str("code", device.Detail).Msg("device")
+	log.Info().Str("url", "http://"+addr.String()).Strs("models", s.Model).Msg("listening")
+	if tcp, ok := addr.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		log.Warn().Msg("whoever reaches this machine can use the server: it asks for no key")
+	}
+}
+
+// logger writes to stderr.
+func (s *serveCmd) logger(c *console) zerolog.Logger {
+	level, err := zerolog.ParseLevel(s.LogLevel)
+	if err != nil { // the parser let only these through
+		panic(err)
+	}
+	out := c.err
+	if s.LogFormat == "text" || s.LogFormat == "auto" && c.terminal {
+		out = zerolog.ConsoleWriter{Out: c.err, NoColor: !c.terminal, TimeFormat: time.TimeOnly}
+	}
+	return zerolog.New(out).Level(level).With().Timestamp().Logger()
+}
+
+// listenError says what to do about an address that can't be listened on.
+func listenError(addr string, err error) error {
+	var op *net.OpError
+	cause := err
+	if errors.As(err, &op) {
+		cause = op.Err
+	}
+	err = fmt.Errorf("listen on %s: %w", addr, cause)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return withHint(err, "another program has this port, maybe another hark: stop it, or choose a port with --addr 127.0.0.1:8081")
+	case errors.Is(err, syscall.EACCES):
+		return withHint(err, "ports below 1024 need privileges: choose another with --addr 127.0.0.1:8080")
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return withHint(err, "this machine does not have that address: 127.0.0.1 is itself, 0.0.0.0 all of its addresses")
+	}
+	return withHint(err, "--addr wants HOST:PORT, such as 127.0.0.1:8080")
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"hark/batcher"
+	"hark/engine"
+	"hark/server"
+)
+
+// transcribeCmd writes down what is said in files. Each file takes the way of an HTTP request, so that short ones
+// share batches.
+type transcribeCmd struct {
+	Files []string `arg:"" name:"file" help:"Audio files (WAV, MP3, FLAC); - is standard input."`
+
+	Model          string   `default:"${default_model}" placeholder:"NAME" help:"Model to use: a name from 'hark models list', or a folder. Fetched if it is not here (default: ${default})."`
+	Format         string   `short:"f" enum:"text,json,verbose_json,srt,vtt,tsv" default:"text" placeholder:"FORMAT" help:"What to write: ${enum}; json is one object a line and file (default: ${default})."`
+	OutputDir      string   `short:"o" placeholder:"DIR" help:"Write a file for each input there, instead of everything to standard output."`
+	Language       string   `short:"l" placeholder:"LANG" help:"Language spoken, as a code or an English name (default: detected)."`
+	Task           string   `enum:"transcribe,translate" default:"transcribe" placeholder:"WORD" help:"transcribe, or translate into English."`
+	WordTimestamps bool     `short:"w" help:"Find the time of every word; json and verbose_json show it."`
+	Sequential     bool     `help:"Decode a recording from start to end, each part knowing the text before, instead of cutting it at silence."`
+	Prompt         string   `placeholder:"TEXT" help:"Text to take as said before: names and spellings to expect."`
+	Temperature    *float32 `placeholder:"T" help:"Sample at this temperature, 0 to 1 (default: 0, rising where a text looks unsound)."`
+	BeamSize       int      `default:"1" placeholder:"N" help:"Hypotheses to follow at temperature 0; 1 takes the likeliest token each time (default: ${default})."`
+
+	deviceFlags `embed:""`
+}
+
+// filesAtOnce is how many files are under way together: as many clips as share a batch.
+const filesAtOnce = 12
+
+func (t *transcribeCmd) Run(ctx context.Context, c *console, cli *commandLine) error {
+	options, err := t.options()
+	if err != nil {
+		return err
+	}
+	files, failed, err := t.usableFiles(c)
+	if err != nil {
+		return err
+	}
+	sink := newTranscriptSink(c, t, files)
+	if t.OutputDir != "" {
+		if err := makeOutputDir(t.OutputDir); err != nil {
+			return err
+		}
+	}
+
+	loader, err := newLoader(ctx, c, cli, t.deviceFlags)
+	if err != nil {
+		return err
+	}
+	defer loader.close()
+	if _, err := loader.fetch(ctx, t.Model); err != nil {
+		return err
+	}
+	registry := engine.NewRegistry(loader.load)
+	defer registry.Close()
+	ref, err := registry.Acquire(ctx, t.Model) // once, so that a model that can't be loaded is one error
+	if err != nil {
+		return err
+	}
+	defer ref.Release()
+	transcriber := server.NewTranscriber(registry, server.TranscriberConfig{MaxDecodedBytes: server.DefaultMaxDecodedBytes})
+	defer transcriber.Close(ctx)
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	progress := newAudioProgress(c, len(files))
+	outcomes := t.start(ctx, c, files, func(i int, in server.Input) (*server.Transcript, error) {
+		in.Model, in.Options = t.Model, options
+		in.Progress = func(done, total time.Duration) { progress.set(i, done, total) }
+		defer progress.finish()
+		return transcriber.Transcribe(ctx, in)
+	})
+	for i, name := range files { // in the order asked for, each as soon as those before it are done
+		o := <-outcomes[i]
+		if o.err == nil {
+			o.err = sink.put(i, o.transcript)
+		}
+		switch {
+		case o.err == nil:
+		case endsAll(ctx, o.err):
+			return explain(o.err)
+		default:
+			c.report(fmt.Errorf("%s: %w", name, o.err))
+			failed++
+		}
+	}
+	if failed > 0 {
+		return errReported
+	}
+	return nil
+}
+
+// options are the engine's options for the flags.
+func (t *transcribeCmd) options() (engine.Options, error) {
+	o := engine.Options{Prompt: t.Prompt, WordTimestamps: t.WordTimestamps, Sequential: t.Sequential, BeamSize: t.BeamSize}
+	if t.Task == "translate" {
+		o.Task = engine.Translate
+	}
+	language, ok := engine.ParseLanguage(t.Language)
+	if !ok {
+		return o, withHint(&usage{fmt.Errorf("--language: %q is not a language that hark knows", t.Language)},
+			"give a code (en, de), a tag (pt-BR) or an English name (german), or leave it out to have it detected")
+	}
+	o.Language = language
+	if t.Temperature != nil {
+		if *t.Temperature < 0 || *t.Temperature > 1 {
+			return o, &usage{fmt.Errorf("--temperature: %g is not between 0 and 1", *t.Temperature)}
+		}
+		o.Temperatures = []float32{*t.Temperature}
+	}
+	if t.BeamSize < 1 {
+		return o, &usage{fmt.Errorf("--beam-size: %d is not 1 or more", t.BeamSize)}
+	}
+	return o, nil
+}
+
+// usableFiles leaves out the files that can't be read, and reports and counts them. Where none is left, that is the error.
+func (t *transcribeCmd) usableFiles(c *console) (files []string, failed int, err error) {
+	for i, err := range checkInputs(t.Files, c.in) {
+		if err == nil {
+			files = append(files, t.Files[i])
+			continue
+		}
+		failed++
+		c.report(err)
+	}
+	if len(files) == 0 {
+		return nil, failed, errReported
+	}
+	return files, failed, nil
+}
+
+// outcome is what became of one file.
+type outcome struct {
+	transcript *server.Transcript
+	err        error
+}
+
+// start works on the files, some at once, in their order, and returns where each one's outcome will arrive.
+func (t *transcribeCmd) start(ctx context.Context, c *console, files []string, work func(i int, in server.Input) (*server.Transcript, error)) []chan outcome {
+	outcomes := make([]chan outcome, len(files))
+	for i := range outcomes {
+		outcomes[i] = make(chan outcome, 1)
+	}
+	go func() {
+		places := make(chan struct{}, filesAtOnce)
+		for i, name := range files {
+			places <- struct{}{}
+			go func() {
+				defer func() { <-places }()
+				f, err := openInput(name, c.in)
+				if err != nil {
+					outcomes[i] <- outcome{err: pathCause(err)}
+					return
+				}
+				defer f.Close()
+				transcript, err := work(i, server.Input{Audio: f})
+				outcomes[i] <- outcome{transcript, err}
+			}()
+		}
+	}()
+	return outcomes
+}
+
+// endsAll reports whether an error of one file would be every other file's too.
+func endsAll(ctx context.Context, err error) bool {
+	var option *engine.OptionError
+	return ctx.Err() != nil || errors.As(err, &option) || errors.Is(err, batcher.ErrFatal)
+}
+
+// explain names the flag behind a wish that the model can't fulfil.
+func explain(err error) error {
+	var option *engine.OptionError
+	if !errors.As(err, &option) {
+		return err
+	}
+	return withHint(fmt.Errorf("--%s: %s", flagOf(option.Option), option.Reason), "`hark models list` shows what other models can do")
+}
+
+// flagOf is the flag for an option of the engine.
+func flagOf(option string) string {
+	switch option {
+	case "word_timestamps", "words":
+		return "word-timestamps"
+	case "temperatures":
+		return "temperature"
+	case "beam_size", "beam":
+		return "beam-size"
+	}
+	return option
+}
+
+// transcriptSink writes transcripts in the wanted format: to files of their own, or one after another to stdout.
+type transcriptSink struct {
+	console *console
+	format  server.Format
+	lines   bool // json: one object a line
+	words   bool
+	files   []string
+	several bool     // files were asked for, whether or not they can be read
+	paths   []string // nil for stdout
+}
+
+func newTranscriptSink(c *console, t *transcribeCmd, files []string) *transcriptSink {
+	s := &transcriptSink{console: c, format: server.Format(t.Format), lines: t.Format == "json", words: t.WordTimestamps, files: files, several: len(t.Files) > 1}
+	if t.OutputDir != "" {
+		s.paths = outputPaths(t.OutputDir, files, extensions[t.Format])
+	}
+	return s
+}
+
+// put writes the transcript of file i, and tells what was wrong with the audio.
+func (s *transcriptSink) put(i int, t *server.Transcript) error {
+	for _, fault := range t.Audio.Faults {
+		s.console.note("hark: %s: %s", s.files[i], fault)
+	}
+	if len(t.Result.Segments) == 0 {
+		s.console.note("hark: %s: no speech found", s.files[i])
+	}
+	text, err := s.render(i, t)
+	if err != nil {
+		return err
+	}
+	if s.paths == nil {
+		return s.console.write(text)
+	}
+	if err := os.WriteFile(s.paths[i], text, 0o666); err != nil {
+		return fmt.Errorf("%s: %w", s.paths[i], pathCause(err))
+	}
+	s.console.note("%s: written to %s", s.files[i], s.paths[i])
+	return nil
+}
+
+func (s *transcriptSink) render(i int, t *server.Transcript) ([]byte, error) {
+	if s.lines {
+		return server.RenderLine(s.files[i], t, s.words)
+	}
+	text, err := server.Render(s.format, t.Result, t.Duration, t.Task, server.Detail{Segments: true, Words: s.words})
+	if err == nil && s.paths == nil && s.several && s.format != server.VerboseJSON {
+		// Several files on one stream are told apart as head and tail do it.
+		text = append([]byte("==> "+s.files[i]+" <==\n"), append(text, '\n')...)
+	}
+	return text, err
+}
