@@ -14,7 +14,7 @@ func matmul(a *asm) {
 // (AVX-512). Strides are in bytes. a and m serve as variables.
 //
 // What lies ahead bytes further on in b is asked for in advance, to the second-level cache: the hardware looks no further than a page,
-// and with several rows the arithmetic fills the window in which the CPU itself would run ahead.
+// and the arithmetic fills the window in which the CPU itself would run ahead.
 //
 // A strip of any height adds in the same order, one multiply-add per k, so a row's bits don't depend on the strip it falls in.
 func (a *asm) tile(most int) {
@@ -131,11 +131,9 @@ func (a *asm) multiplyAdd(rows, u int, bases []string, sum func(r, j int) string
 		a.p("VMOVUPS %d(DI), %s", 64*u+32, b1)
 	}
 	a.p("VMOVUPS %d(DI), %s", 64*u, b0)
-	if rows > 2 { // with fewer, the CPU's own window reaches far enough
-		a.p("PREFETCHT1 %d(DI)(AX*1)", 64*u)
-		if a.wide() {
-			a.p("PREFETCHT1 %d(BX)(AX*1)", 64*u)
-		}
+	a.p("PREFETCHT1 %d(DI)(AX*1)", 64*u)
+	if a.wide() {
+		a.p("PREFETCHT1 %d(BX)(AX*1)", 64*u)
 	}
 	for r := range rows {
 		at := fmt.Sprintf("%d(%s)", 4*u, bases[r/3])
