@@ -1,0 +1,126 @@
+package audioprep
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+// pieces is a reader that gives one to seven bytes at a time.
+type pieces struct {
+	*bytes.Reader
+	n int
+}
+
+func (p *pieces) Read(b []byte) (int, error) {
+	p.n = p.n%7 + 1
+	return p.Reader.Read(b[:min(len(b), p.n)])
+}
+
+// fuzzLimit keeps what unfolds by right, such as FLAC's constant blocks, small.
+const fuzzLimit = 20 * time.Second
+
+// checkDecode decodes b whole and in pieces and holds the result to the package's
+// promises. perByte is the most output samples that one byte may make, 0 for
+// formats that compress without bound.
+func checkDecode(t *testing.T, b []byte, perByte int) {
+	t.Helper()
+	lim := Limits{MaxDuration: fuzzLimit}
+	pcm, err := Decode(context.Background(), bytes.NewReader(b), lim)
+	again, againErr := Decode(context.Background(), &pieces{Reader: bytes.NewReader(b)}, lim)
+	if (err == nil) != (againErr == nil) || err != nil && err.Error() != againErr.Error() {
+		t.Fatalf("in pieces: got %v, want %v", againErr, err)
+	}
+	if err != nil {
+		var fe *FormatError
+		var ce *CorruptError
+		var le *LimitError
+		if !errors.As(err, &fe) && !errors.As(err, &ce) && !errors.As(err, &le) && !errors.Is(err, ErrEmpty) {
+			t.Fatalf("got an error of no documented kind: %v", err)
+		}
+		return
+	}
+	checkPCM(t, pcm)
+	if !equal(pcm.Samples, again.Samples) {
+		t.Fatal("other samples when read in pieces")
+	}
+	if perByte > 0 && len(pcm.Samples) > perByte*len(b) {
+		t.Fatalf("got %d samples of %d bytes", len(pcm.Samples), len(b))
+	}
+	if pcm.Info.Duration > fuzzLimit {
+		t.Fatalf("got %v, over the limit", pcm.Info.Duration)
+	}
+}
+
+func FuzzWAV(f *testing.F) {
+	x := noise(200, 0.5, 1)
+	for _, c := range []struct {
+		kind   string
+		format []byte
+	}{
+		{"u8", fmtChunk(tagPCM, 1, 8000, 8)}, {"s16", fmtChunk(tagPCM, 2, 44100, 16)}, {"s24", extensible(tagPCM, 1, 48000, 24, 20)},
+		{"f32", fmtChunk(tagFloat, 1, 16000, 32)}, {"f64", fmtChunk(tagFloat, 2, 96000, 64)}, {"mulaw", fmtChunk(tagMuLaw, 1, 8000, 8)},
+	} {
+		f.Add(riff(c.format, chunk("LIST", []byte("odd")), chunk("data", encode(x, c.kind)))[12:])
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		// A byte is at least one sample, at 4 kHz that makes four.
+		checkDecode(t, append([]byte("RIFF\x00\x00\x00\x00WAVE"), b...), 4)
+	})
+}
+
+func FuzzFLAC(f *testing.F) {
+	x := noise(1500, 0.5, 1)
+	for _, bits := range []int{8, 16, 24} {
+		f.Add(flacFile([][]float32{x[:300]}, 16000, bits, 300)[4:])
+		f.Add(flacFile([][]float32{x, x}, 8000, bits, 0)[4:])
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		checkDecode(t, append([]byte("fLaC"), b...), 0)
+	})
+}
+
+func FuzzMP3(f *testing.F) {
+	for _, name := range []string{"44100-joint", "22050-clicks", "8000-stereo", "16000-tagged"} {
+		f.Add(mp3File(f, name)[:1000])
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		// A frame of MPEG-2.5 has 576 samples of 8 kHz in no less than 72 bytes;
+		// lost bytes become no more silence than frames would have made.
+		checkDecode(t, append([]byte("ID3\x03\x00\x00\x00\x00\x00\x00"), b...), 1152/24)
+	})
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(riff(fmtChunk(tagPCM, 1, 8000, 8), chunk("data", []byte{1, 2, 3, 4})))
+	f.Add(flacFile([][]float32{noise(100, 0.5, 1)}, 16000, 16, 100))
+	f.Add(mp3File(f, "8000-mono"))
+	for _, head := range []string{"OggS\x00\x02", "\x1a\x45\xdf\xa3webm", "\x00\x00\x00\x20ftypM4A ", "<html>", "FORM\x00\x00\x00\x00AIFF"} {
+		f.Add([]byte(head))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		checkDecode(t, b, 0)
+	})
+}
+
+// TestPieces: a reader that gives a few bytes at a time makes no difference,
+// whatever the format.
+func TestPieces(t *testing.T) {
+	x := noise(20000, 0.3, 5)
+	for name, file := range map[string][]byte{
+		"wav":  riff(fmtChunk(tagPCM, 2, 44100, 16), chunk("data", encode(interleave(x, x), "s16"))),
+		"flac": flacFile([][]float32{x, x}, 22050, 16, 20000),
+		"mp3":  mp3File(t, "44100-joint"),
+	} {
+		want, err := decodeBytes(file)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, err := Decode(context.Background(), &pieces{Reader: bytes.NewReader(file)}, Limits{})
+		if err != nil || !equal(got.Samples, want.Samples) {
+			t.Errorf("%s: other samples in pieces (%v)", name, err)
+		}
+	}
+}
