@@ -3,31 +3,32 @@ package models
 // A tokenizer file writes a token's bytes as text, so every byte stands for a
 // character: itself where that is a printable character of Latin-1 other than
 // the space, else the next unused one from U+0100 on. The space is Ġ. This is
-// GPT-2's bytes_to_unicode (src/encoder.py in openai/gpt-2).
-var byteOf = func() map[rune]byte {
-	m := make(map[rune]byte, 256)
-	next := rune(0x100)
-	for b := rune(0); b < 256; b++ {
+// GPT-2's bytes_to_unicode (src/encoder.py in openai/gpt-2). byteOf is the way
+// back; -1 is no character of the alphabet.
+var byteOf = func() (table [0x100 + 68]int16) {
+	for i := range table {
+		table[i] = -1
+	}
+	next := 0x100
+	for b := range 256 {
 		if '!' <= b && b <= '~' || '¡' <= b && b <= '¬' || '®' <= b && b <= 'ÿ' {
-			m[b] = byte(b)
+			table[b] = int16(b)
 			continue
 		}
-		m[next] = byte(b)
+		table[next] = int16(b)
 		next++
 	}
-	return m
+	return table
 }()
 
-// unalphabet returns the bytes that a token of the file stands for, or false
-// if a character is not in the alphabet.
-func unalphabet(token string) ([]byte, bool) {
-	raw := make([]byte, 0, len(token))
+// unalphabet appends the bytes that a token of the file stands for, or returns
+// false if a character is not in the alphabet.
+func unalphabet(dst []byte, token string) ([]byte, bool) {
 	for _, r := range token {
-		b, ok := byteOf[r]
-		if !ok {
-			return nil, false
+		if int(r) >= len(byteOf) || byteOf[r] < 0 {
+			return dst, false
 		}
-		raw = append(raw, b)
+		dst = append(dst, byte(byteOf[r]))
 	}
-	return raw, true
+	return dst, true
 }

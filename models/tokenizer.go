@@ -1,6 +1,7 @@
 package models
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -82,7 +83,7 @@ func parseTokenizer(data []byte) (*Tokenizer, error) {
 		return nil, fmt.Errorf("model type %q, only byte-level BPE is read", file.Model.Type)
 	}
 
-	t := &Tokenizer{ids: map[string]int32{}, specials: map[string]int32{}, names: map[int32]string{}}
+	t := &Tokenizer{specials: map[string]int32{}, names: map[int32]string{}}
 	for _, a := range file.Added {
 		name := specialName(a.Content)
 		if _, twice := t.names[a.ID]; twice {
@@ -94,36 +95,27 @@ func parseTokenizer(data []byte) (*Tokenizer, error) {
 		t.specials[name], t.names[a.ID] = a.ID, name
 	}
 
-	vocab := map[string]int32{}
-	err := eachMember(file.Model.Vocab, func(token string, dec *json.Decoder) error {
-		var id int32
-		if err := dec.Decode(&id); err != nil {
-			return fmt.Errorf("%q: %w", token, err)
+	tokens := bytes.Count(file.Model.Vocab, []byte{','}) + 1 // or a few more: one of them is the comma
+	t.ids = make(map[string]int32, tokens)
+	// Ids index a table. Those of a real vocabulary are dense; a stray one must
+	// not make the table large.
+	limit := int32(4*(tokens+len(t.names)) + 1024)
+	err := eachToken(file.Model.Vocab, func(token string, id int32) error {
+		if id < 0 || id >= limit {
+			return fmt.Errorf("id %d of %q is out of place among %d tokens", id, token, tokens)
 		}
-		vocab[token] = id
-		return nil
+		return t.addOrdinary(token, id)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("vocabulary: %w", err)
 	}
-	// Ids index a table. Those of a real vocabulary are dense; a stray one must
-	// not make the table large.
-	limit := int32(4*(len(vocab)+len(t.names)) + 1024)
-	for token, id := range vocab {
-		if id < 0 || id >= limit {
-			return nil, fmt.Errorf("id %d of %q is out of place among %d tokens", id, token, len(vocab)+len(t.names))
-		}
-		if err := t.addOrdinary(token, id); err != nil {
-			return nil, err
-		}
-	}
 	for id, name := range t.names {
 		if id < 0 || id >= limit {
-			return nil, fmt.Errorf("id %d of %q is out of place among %d tokens", id, name, len(vocab)+len(t.names))
+			return nil, fmt.Errorf("id %d of %q is out of place among %d tokens", id, name, tokens)
 		}
 		t.grow(id)
 	}
-	return t, checkMerges(file.Model.Merges, vocab)
+	return t, t.checkMerges(file.Model.Merges)
 }
 
 func (t *Tokenizer) addOrdinary(token string, id int32) error {
@@ -133,13 +125,16 @@ func (t *Tokenizer) addOrdinary(token string, id int32) error {
 		}
 		return nil // vocabularies list <|endoftext|> a second time
 	}
-	raw, ok := unalphabet(token)
+	raw, ok := unalphabet(make([]byte, 0, len(token)), token)
 	if !ok {
 		return fmt.Errorf("token %q is not in the byte alphabet: this is no byte-level BPE vocabulary", token)
 	}
 	t.grow(id)
 	if t.bytes[id] != nil {
 		return fmt.Errorf("id %d is given twice", id)
+	}
+	if _, twice := t.ids[string(raw)]; twice {
+		return fmt.Errorf("token %q is there twice", token)
 	}
 	t.bytes[id] = raw
 	t.ids[string(raw)] = id
@@ -156,7 +151,7 @@ func (t *Tokenizer) grow(id int32) {
 // checkMerges makes sure that the ids of merged tokens rise along the merge
 // list, because Encode ranks a pair by the id of what it makes. The list itself
 // is not used: published copies lack entries, the ids do not.
-func checkMerges(data json.RawMessage, vocab map[string]int32) error {
+func (t *Tokenizer) checkMerges(data json.RawMessage) error {
 	if len(data) == 0 {
 		return errors.New("the model has no merges")
 	}
@@ -170,12 +165,16 @@ func checkMerges(data json.RawMessage, vocab map[string]int32) error {
 		return fmt.Errorf("merges: %w", err)
 	}
 	last := int32(-1)
+	var raw []byte
 	for i, pair := range pairs {
 		if len(pair) != 2 {
 			return fmt.Errorf("merge %d is not a pair", i)
 		}
-		id, ok := vocab[pair[0]+pair[1]]
-		if !ok {
+		left, ok := unalphabet(raw[:0], pair[0])
+		both, alsoOK := unalphabet(left, pair[1])
+		id, known := t.ids[string(both)]
+		raw = both
+		if !ok || !alsoOK || !known {
 			return fmt.Errorf("merge %d makes %q, which the vocabulary lacks", i, pair[0]+pair[1])
 		}
 		if id <= last {
