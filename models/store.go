@@ -174,8 +174,9 @@ func folderSize(dir string) int64 {
 }
 
 // Remove deletes a model from the store, and what an unfinished pull of it
-// left. The error wraps [ErrNotCached] if there is neither. A process that has
-// the model open keeps it until it closes it.
+// left. The error wraps [ErrNotCached] if there is neither. A model that is being
+// pulled is not removed. A process that has the model open keeps it until it
+// closes it.
 func (s *Store) Remove(name string) error {
 	if !isPlain(name) {
 		return fmt.Errorf("%q: %w: only models of the store can be removed", name, ErrNotCached)
@@ -184,7 +185,12 @@ func (s *Store) Remove(name string) error {
 	if !exists(dir) && !exists(partial) {
 		return fmt.Errorf("%q: %w: `hark models list` shows what is", name, ErrNotCached)
 	}
-	unlock, err := lock(context.Background(), s.hidden(name, "lock"), func() {})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	unlock, err := lock(ctx, s.hidden(name, "lock"), cancel) // a pull may take an hour: do not wait for it
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%q is being pulled at this moment: stop that pull first", name)
+	}
 	if err != nil {
 		return err
 	}

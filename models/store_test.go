@@ -83,6 +83,14 @@ func TestStoreFolder(t *testing.T) {
 			t.Errorf("Remove(%q): %v, want ErrNotCached", name, err)
 		}
 	}
+	unlock, err := lock(t.Context(), s.hidden("base", "lock"), func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Remove("base"); err == nil || !strings.Contains(err.Error(), "is being pulled") {
+		t.Errorf("removing a model that is being pulled: %v", err)
+	}
+	unlock()
 	for _, name := range []string{"base", "tiny"} { // tiny's pull was cut
 		if err := s.Remove(name); err != nil {
 			t.Errorf("Remove(%q): %v", name, err)
