@@ -62,8 +62,8 @@ func (c *console) draw(line string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if width, _, err := term.GetSize(int(c.err.(*os.File).Fd())); err == nil && len(line) >= width {
-		line = line[:max(0, width-1)]
+	if width, _, err := term.GetSize(int(c.err.(*os.File).Fd())); err == nil && width > 0 && len(line) >= width {
+		line = line[:width-1]
 	}
 	fmt.Fprintf(c.err, "\r%s\x1b[K", line)
 	c.drawn = true

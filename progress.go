@@ -56,12 +56,13 @@ func (p *audioProgress) line(elapsed time.Duration) string {
 	}
 	line := fmt.Sprintf("%s %s of %s", bar(int64(done), int64(total)), clock(done), clock(total))
 	if p.files > 1 {
-		line += fmt.Sprintf(", file %d of %d", min(p.finished+1, p.files), p.files)
+		line += fmt.Sprintf(", %d of %d files done", p.finished, p.files)
 	}
-	if done > 0 && elapsed > 2*time.Second {
-		rate := done.Seconds() / elapsed.Seconds()
-		left := time.Duration((total - done).Seconds() / rate * float64(time.Second))
-		line += fmt.Sprintf(", %.0fx, %s left", rate, clock(left))
+	line += fmt.Sprintf(", %s so far", clock(elapsed))
+	// Windows of a batch end together, so early on nothing can be told from how many have.
+	if elapsed > 2*time.Second && 10*done >= total {
+		left := time.Duration(float64(elapsed) * float64(total-done) / float64(done))
+		line += fmt.Sprintf(", %s left", clock(left))
 	}
 	return line
 }

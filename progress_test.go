@@ -14,12 +14,12 @@ func TestProgressLine(t *testing.T) {
 		t.Errorf("little audio: got %q, want no bar", got)
 	}
 	p.set(1, 55*time.Second, 220*time.Second)
-	want := "[######------------------]  25% 1:00 of 4:00, file 1 of 3"
+	want := "[######------------------]  25% 1:00 of 4:00, 0 of 3 files done, 0:01 so far"
 	if got := p.line(time.Second); got != want {
 		t.Errorf("at first: got %q, want %q", got, want)
 	}
 	p.finish()
-	want = "[######------------------]  25% 1:00 of 4:00, file 2 of 3, 6x, 0:30 left"
+	want = "[######------------------]  25% 1:00 of 4:00, 1 of 3 files done, 0:10 so far, 0:30 left"
 	if got := p.line(10 * time.Second); got != want {
 		t.Errorf("later: got %q, want %q", got, want)
 	}

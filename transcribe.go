@@ -78,7 +78,12 @@ func (t *transcribeCmd) Run(ctx context.Context, c *console, cli *commandLine) e
 		return transcriber.Transcribe(ctx, in)
 	})
 	for i, name := range files { // in the order asked for, each as soon as those before it are done
-		o := <-outcomes[i]
+		var o outcome
+		select {
+		case o = <-outcomes[i]:
+		case <-ctx.Done(): // a worker may hang in reading from a pipe
+			return ctx.Err()
+		}
 		if o.err == nil {
 			o.err = sink.put(i, o.transcript)
 		}
