@@ -49,10 +49,14 @@ func (h *hubPull) transfer(ctx context.Context, f File, path string) error {
 	watch := time.AfterFunc(h.stall, func() { cancel(errStalled) })
 	defer watch.Stop()
 
-	flag := os.O_WRONLY | os.O_CREATE | os.O_APPEND
 	switch resp.StatusCode {
 	case http.StatusOK:
-		offset, flag = 0, flag|os.O_TRUNC
+		// The old bytes go before the new note comes, lest a kill in between
+		// leave the two to be taken for each other's.
+		offset = 0
+		if err := dropPart(part); err != nil {
+			return err
+		}
 	case http.StatusPartialContent:
 		if !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", offset)) || seen.id != state.ID {
 			return errors.Join(errRestart, dropPart(part))
@@ -73,7 +77,7 @@ func (h *hubPull) transfer(ctx context.Context, f File, path string) error {
 		h.now.Total += offset + resp.ContentLength - f.Size
 	}
 	h.now.Done += offset
-	out, err := h.create(part, flag)
+	out, err := h.create(part, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return err
 	}
