@@ -53,7 +53,7 @@ func (e *CorruptError) Unwrap() error { return e.Err }
 // LimitError reports audio beyond one of the Limits.
 type LimitError struct {
 	What string        // "duration"
-	Got  time.Duration // how far decoding came before it stopped: a lower bound
+	Got  time.Duration // what is there, or how far decoding came: at least this much
 	Max  time.Duration
 }
 

@@ -182,6 +182,9 @@ func (d *flacDecoder) emit(h flacHeader, f *frame.Frame) error {
 			return &CorruptError{Container: "flac", Err: err}
 		}
 		d.open = true
+		if err := d.s.expect(int64(d.info.NSamples), false, d.w.in.size); err != nil {
+			return err
+		}
 	} else if h.channels != d.s.info.Channels || h.rate != d.s.info.SampleRate {
 		d.bad++ // a stray frame of another stream
 		return nil

@@ -136,6 +136,10 @@ func (d *mp3Decoder) frame(h mpeg.Header, b []byte) error {
 			return &CorruptError{Container: "mp3", Err: err}
 		}
 		d.stream, d.open = h, true
+		guess := d.w.in.size / int64(h.Bytes) * int64(h.Samples)
+		if err := d.s.expect(guess, false, d.w.in.size); err != nil {
+			return err
+		}
 		d.lost = 0
 		trim, isInfo := parseMP3Info(h, b)
 		d.trim = trim

@@ -63,6 +63,24 @@ func (s *sink) open(rate int64, channels int) error {
 	return nil
 }
 
+// expect makes room for sample frames to come. certain says that they are there;
+// then a limit that they exceed is reported at once. What is not certain is a
+// header's claim or a guess: it gets no more room than its file has bytes.
+func (s *sink) expect(frames int64, certain bool, fileBytes int64) error {
+	rate := int64(s.info.SampleRate)
+	if got := durationOf(frames, rate); s.max > 0 && got > s.max {
+		if certain {
+			return &LimitError{What: "duration", Got: got, Max: s.max}
+		}
+		frames = int64(s.max/time.Second+1) * rate
+	}
+	if !certain {
+		frames = min(frames, fileBytes)
+	}
+	s.out = make([]float32, 0, frames/rate*SampleRate+frames%rate*SampleRate/rate+1)
+	return nil
+}
+
 // write takes interleaved samples, whole sample frames of them. The block may
 // be changed and is not kept.
 func (s *sink) write(block []float32) error {
@@ -96,15 +114,19 @@ func (s *sink) clean(block []float32) {
 }
 
 func (s *sink) duration() time.Duration {
-	if s.info.SampleRate == 0 {
+	return durationOf(s.frames, int64(s.info.SampleRate))
+}
+
+// durationOf is how long so many sample frames last, without overflow.
+func durationOf(frames, rate int64) time.Duration {
+	if rate == 0 {
 		return 0
 	}
-	sec := s.frames / int64(s.info.SampleRate)
-	rest := s.frames % int64(s.info.SampleRate)
-	if sec > math.MaxInt64/int64(time.Second)-1 {
+	sec := frames / rate
+	if sec >= math.MaxInt64/int64(time.Second) {
 		return math.MaxInt64
 	}
-	return time.Duration(sec)*time.Second + time.Duration(rest)*time.Second/time.Duration(s.info.SampleRate)
+	return time.Duration(sec)*time.Second + time.Duration(frames%rate)*time.Second/time.Duration(rate)
 }
 
 // finish flushes what the mixer and the resampler hold and returns the result.

@@ -61,6 +61,13 @@ func decodeWAV(in *input, s *sink) error {
 	if err := s.open(w.format.rate, w.format.channels); err != nil {
 		return bad(err)
 	}
+	frames := int64(0)
+	for _, d := range w.data {
+		frames += d.size / int64(w.format.channels*w.format.sampleBytes)
+	}
+	if err := s.expect(frames, true, in.size); err != nil {
+		return err
+	}
 	for _, d := range w.data {
 		if err := w.decodeSpan(in, s, d); err != nil {
 			return err
