@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"hark/audioprep"
 )
 
 // hinted is an error with advice on what to do about it.
@@ -39,12 +41,21 @@ func usageError(err error) error {
 	return withHint(&usage{err}, "%s --help shows what it takes", command)
 }
 
+// soundContainers are forms that may well hold sound, and that other programs can convert.
+var soundContainers = map[string]bool{
+	"aac": true, "ac3": true, "aiff": true, "amr": true, "ape": true, "asf": true, "au": true, "avi": true, "caf": true, "flv": true,
+	"matroska": true, "mp4": true, "mpeg-ps": true, "musepack": true, "ogg": true, "w64": true, "wavpack": true, "webm": true,
+}
+
 // hintFor is the advice that goes with an error, or "".
 func hintFor(err error) string {
 	var h *hinted
+	var format *audioprep.FormatError
 	switch {
 	case errors.As(err, &h):
 		return h.hint
+	case errors.As(err, &format) && soundContainers[format.Found]:
+		return "convert it first, for example with ffmpeg -i INPUT talk.flac"
 	case errors.Is(err, fs.ErrPermission):
 		return "check who may read and write there"
 	case errors.Is(err, syscall.ENOSPC):

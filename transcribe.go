@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"hark/audioprep"
 	"hark/batcher"
 	"hark/engine"
 	"hark/server"
@@ -30,6 +31,9 @@ type transcribeCmd struct {
 
 	deviceFlags `embed:""`
 }
+
+// errNoAudio is audioprep.ErrEmpty in the words of a command line, where nothing is uploaded.
+var errNoAudio = errors.New("holds no audio")
 
 // filesAtOnce is how many files are under way together: as many clips as share a batch.
 const filesAtOnce = 12
@@ -92,6 +96,9 @@ func (t *transcribeCmd) Run(ctx context.Context, c *console, cli *commandLine) e
 		case endsAll(ctx, o.err):
 			return explain(o.err)
 		default:
+			if errors.Is(o.err, audioprep.ErrEmpty) {
+				o.err = errNoAudio
+			}
 			c.report(fmt.Errorf("%s: %w", name, o.err))
 			failed++
 		}
