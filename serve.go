@@ -133,8 +133,12 @@ func (s *serveCmd) config() server.Config {
 func (s *serveCmd) announce(log zerolog.Logger, l *loader, addr net.Addr) {
 	device := l.device.Info()
 	log.Info().Str("device", device.Kind).Str("why", l.why).Str("cpu", device.Name).Str("code", device.Detail).Msg("device")
-	log.Info().Str("url", "http://"+addr.String()).Strs("models", s.Model).Msg("listening")
-	if tcp, ok := addr.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+	url, tcp := "http://"+addr.String(), addr.(*net.TCPAddr)
+	if tcp.IP.IsUnspecified() { // all of this machine's addresses, of which this one works from here
+		url = fmt.Sprintf("http://localhost:%d", tcp.Port)
+	}
+	log.Info().Str("url", url).Strs("models", s.Model).Msg("listening")
+	if !tcp.IP.IsLoopback() {
 		log.Warn().Msg("whoever reaches this machine can use the server: it asks for no key")
 	}
 }
