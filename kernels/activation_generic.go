@@ -2,9 +2,11 @@ package kernels
 
 import "math"
 
+// geluGeneric stops at -40, where the result has long been zero, so that -Inf gives zero too and not NaN.
 func geluGeneric(x []float32) {
 	for i, v := range x {
-		x[i] = float32(0.5 * float64(v) * (1 + math.Erf(float64(v)*(1/math.Sqrt2))))
+		c := max(float64(v), -40)
+		x[i] = float32(0.5 * c * math.Erfc(-c*(1/math.Sqrt2)))
 	}
 }
 
