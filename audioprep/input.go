@@ -106,26 +106,24 @@ func (in *input) peek(n int) []byte {
 func (in *input) sniff() (string, error) {
 	tagged := false
 	for {
-		head := in.peek(sniffBytes)
-		if in.err != nil {
-			return "", in.err
-		}
-		if err := in.ctx.Err(); err != nil {
-			return "", err
-		}
-		size := id3v2Size(head)
+		// Ten bytes at a time: a file may be made of nothing but tags.
+		size := id3v2Size(in.peek(10))
 		if size == 0 || size >= in.left() {
 			// A tag that claims more than there is may still have frames
 			// behind its real end: leave that to the search for MP3 frames.
-			name := Sniff(head)
-			if tagged && name != "flac" && name != "wav" {
-				name = "mp3"
-			}
-			return name, nil
+			break
 		}
 		tagged = true
 		if err := in.seek(in.pos + size); err != nil {
 			return "", err
 		}
 	}
+	name := Sniff(in.peek(sniffBytes))
+	if tagged && name != "flac" && name != "wav" {
+		name = "mp3"
+	}
+	if in.err != nil {
+		return "", in.err
+	}
+	return name, in.ctx.Err()
 }

@@ -68,8 +68,11 @@ func decodeWAV(in *input, s *sink) error {
 	if err := s.expect(frames, true, in.size); err != nil {
 		return err
 	}
+	frame := w.format.channels * w.format.sampleBytes
+	raw := make([]byte, max(1, 32<<10/frame)*frame)
+	block := make([]float32, len(raw)/w.format.sampleBytes)
 	for _, d := range w.data {
-		if err := w.decodeSpan(in, s, d); err != nil {
+		if err := w.decodeSpan(in, s, d, raw, block); err != nil {
 			return err
 		}
 	}
@@ -97,6 +100,9 @@ func walkWAV(in *input) (*wavFile, error) {
 		if err := w.chunk(in, id, size, streamed); err != nil {
 			return nil, err
 		}
+	}
+	if len(w.data) == maxDataChunks {
+		w.faults = append(w.faults, fmt.Sprintf("only the first %d data chunks are read", maxDataChunks))
 	}
 	return w, nil
 }
@@ -161,8 +167,9 @@ func skipChunk(in *input, start, size int64) error {
 	return in.seek(in.pos + 1)
 }
 
-// decodeSpan decodes one data chunk into the sink.
-func (w *wavFile) decodeSpan(in *input, s *sink, d span) error {
+// decodeSpan decodes one data chunk into the sink. raw and block are room for
+// whole sample frames.
+func (w *wavFile) decodeSpan(in *input, s *sink, d span, raw []byte, block []float32) error {
 	if err := in.seek(d.pos); err != nil {
 		return err
 	}
@@ -172,8 +179,6 @@ func (w *wavFile) decodeSpan(in *input, s *sink, d span) error {
 		s.faults(fmt.Sprintf("the last %d bytes of the data chunk are less than one sample frame", rest))
 	}
 	decode := f.decoder(w.order)
-	raw := make([]byte, max(1, 32<<10/frame)*frame)
-	block := make([]float32, len(raw)/f.sampleBytes)
 	for left := d.size - d.size%int64(frame); left > 0; {
 		n, err := in.readFull(raw[:min(left, int64(len(raw)))])
 		n -= n % frame
