@@ -41,10 +41,17 @@ const (
 	judgeFrames    = 100 // the second that a frame is judged by
 	judgeStep      = 5
 	edgeFrames     = 4 // that a spectrum reaches beyond its frame
+	shortRangeDB   = 30
 	similarLag     = 4 // frames between the spectra that are compared
 	tonalSimilar   = 0.986
+	noiseSimilar   = 0.86
+	noiseUnlike    = 0.2
 	stationaryDB   = 2.6
 	stationaryStep = 0.66
+	// Noise of any colour has spectra of similarity π/4, give or take 0.05. What
+	// is as loud all along for less than longFrames, but more alike or now more,
+	// now less, may be a lone vowel: "oh", "no".
+	longFrames = 60
 	// Steps of more than clickStep are clicks and dropouts, if they are few.
 	clickStep = 4
 	maxJumps  = 8
@@ -65,6 +72,10 @@ type track struct {
 // is one frame for each started 10 ms.
 func findSpeech(samples []float32) *track {
 	t := measure(samples)
+	if len(t.level) < judgeFrames {
+		t.judgeShort()
+		return t
+	}
 	active, limits := t.findActive()
 	t.judge(active, limits)
 	t.dropClicks()
@@ -144,6 +155,24 @@ func (t *track) judge(active []bool, limits []float32) {
 	}
 }
 
+// judgeShort judges less than a second, which is too short to have a floor: all
+// that is not far below its loudest, as one.
+func (t *track) judgeShort() {
+	// The last spectra reach beyond the end.
+	n := len(t.level) - edgeFrames + 1
+	if n < minSpeech {
+		return
+	}
+	active, limits := make([]bool, n), make([]float32, n)
+	limit := max(silenceDB, slices.Max(t.level[:n])-shortRangeDB)
+	for i := range active {
+		active[i], limits[i] = t.level[i] > limit, limit
+	}
+	if t.speechlike(active, limits, 0, n) {
+		copy(t.speech, active)
+	}
+}
+
 // speechlike judges the active frames of [from, to).
 func (t *track) speechlike(active []bool, limits []float32, from, to int) bool {
 	var levels, similar [judgeFrames]float32
@@ -186,16 +215,18 @@ func (t *track) speechlike(active []bool, limits []float32, from, to int) bool {
 	}
 	slices.Sort(levels[:count])
 	spread := levels[count*93/100] - levels[count/10]
-	if spread < stationaryDB && jumps <= maxJumps && step < stationaryStep*float32(max(1, steps)) {
-		return false
-	}
+	alike, unlike := float32(0), float32(0)
 	if pairs >= minSpeech {
 		slices.Sort(similar[:pairs])
-		if similar[pairs/2] > tonalSimilar {
-			return false
-		}
+		alike = similar[pairs/2]
+		unlike = similar[pairs*9/10] - similar[pairs/10]
 	}
-	return true
+	if alike > tonalSimilar {
+		return false
+	}
+	steady := spread < stationaryDB && jumps <= maxJumps && step < stationaryStep*float32(max(1, steps))
+	noisy := alike < noiseSimilar && unlike < noiseUnlike
+	return !steady || count < longFrames && !noisy
 }
 
 // dropClicks unmarks frames that are too few to be speech.

@@ -120,6 +120,8 @@ func TestWindowsWithoutSpeech(t *testing.T) {
 		"long -60 dB noise":   noise(100*second, 0.0017, 1),
 		"loud noise":          noise(30*second, 0.9, 2),
 		"long loud noise":     noise(70*second, 0.9, 2),
+		"0.3 s of noise":      noise(second*3/10, 0.5, 2),
+		"0.4 s of tone":       tone[:second*4/10],
 		"0.6 s of noise":      noise(second*6/10, 0.5, 2),
 		"noise in silence":    join(silence(3), noise(6*second, 0.1, 2), silence(3)),
 		"constant offset":     offset,
@@ -143,6 +145,8 @@ func TestWindowsOfClips(t *testing.T) {
 		"without pause":    voice(10*second, 0.5, 1),
 		"quiet":            voice(8*second, 0.0015, 2),
 		"0.5 s":            voice(second/2, 0.5, 3),
+		"0.25 s":           voice(second/4, 0.5, 3),
+		"0.9 s, quiet":     voice(second*9/10, 0.002, 3),
 		"0.5 s in silence": join(silence(12), voice(second/2, 0.3, 4), silence(15)),
 		"after long tone":  join(scaled(sine(20*second, 300, SampleRate, 0), 0.03), voice(second, 0.5, 5)),
 		"over noise":       add(voice(10*second, 0.5, 6), noise(10*second, 0.05, 1)),
@@ -297,6 +301,23 @@ func TestWindowsCorpus(t *testing.T) {
 		}
 		if ws := Windows(pcm.Samples, max(clipLimit, len(pcm.Samples))); len(ws) != want {
 			t.Errorf("%s: got %v, want %d windows", path, ws, want)
+		}
+	}
+}
+
+// TestWindowsOfWords: half a second out of the middle of speech, where it is loud,
+// is speech, wherever it begins and ends.
+func TestWindowsOfWords(t *testing.T) {
+	for _, name := range []string{"jfk-16k.wav", "lj-LJ001-0002.wav", "synth-en-1.wav", "leopard-test.wav"} {
+		pcm, err := decodeFile(t, sharedPath(t, "audio", "clips", name), Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := 0; at+second/2 < len(pcm.Samples); at += second / 10 {
+			x := pcm.Samples[at : at+second/2]
+			if rmsDB(x) > -30 && len(Windows(x, clipLimit)) != 1 {
+				t.Errorf("%s: no speech in half a second from %.1f s", name, float64(at)/second)
+			}
 		}
 	}
 }
