@@ -58,6 +58,7 @@ func TestMP3Wrapping(t *testing.T) {
 		"ID3v1":               append(plain[:len(plain):len(plain)], append([]byte("TAG"), make([]byte, 125)...)...),
 		"APE tag":             append(plain[:len(plain):len(plain)], ape...),
 		"garbage before":      append(garbage, plain...),
+		"a WAV file":          riff(fmtChunk(tagMP3, 1, 44100, 0), chunk("data", plain), chunk("LIST", make([]byte, 500))),
 		"zeros before":        append(make([]byte, 5000), plain...),
 	} {
 		pcm, err := decodeBytes(file)

@@ -52,6 +52,13 @@ func decodeWAV(in *input, s *sink) error {
 	if w.format == nil {
 		return bad(errors.New("there is no fmt chunk to say how the samples are written"))
 	}
+	if w.format.tag == tagMP3 && len(w.data) > 0 {
+		// An MP3 stream in a coat. What follows the data chunk is no frame.
+		if err := in.seek(w.data[0].pos); err != nil {
+			return err
+		}
+		return decodeMP3(in, s)
+	}
 	if err := w.format.check(s); err != nil {
 		return err
 	}
