@@ -3,6 +3,7 @@ package audioprep
 import (
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -242,6 +243,39 @@ func TestWindowsCutHard(t *testing.T) {
 	}
 	if ws[0].End-ws[0].Start != clipLimit || missing(ws, 0, len(drone)) != 0 {
 		t.Errorf("got %v: hard cuts must fill windows and leave nothing out", ws)
+	}
+}
+
+// TestWindowsProperties: over random sequences of speech, noise, tones and silence
+// and several limits, windows are as promised and no speech is in none.
+func TestWindowsProperties(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for round := range 12 {
+		var parts [][]float32
+		for range 4 + rnd.IntN(8) {
+			n := second/10 + rnd.IntN(12*second)
+			switch rnd.IntN(5) {
+			case 0:
+				parts = append(parts, make([]float32, n))
+			case 1:
+				parts = append(parts, noise(n, 0.02, rnd.Uint32()))
+			case 2:
+				parts = append(parts, scaled(sine(n, 200+800*rnd.Float64(), SampleRate, 0), 0.1))
+			default:
+				parts = append(parts, voice(n, 0.05+0.4*rnd.Float64(), rnd.Uint32()))
+			}
+		}
+		x := join(parts...)
+		speech := findSpeech(x).speech
+		for _, limit := range []int{3 * second, 7*second + 13, clipLimit, 300 * second} {
+			ws := Windows(x, limit)
+			checkWindows(t, ws, len(x), limit)
+			for i, s := range speech {
+				if s && missing(ws, i*specHop, min((i+1)*specHop, len(x))) > 0 {
+					t.Fatalf("round %d, limit %d: speech at %.2f s is in no window of %v", round, limit, float64(i)/100, ws)
+				}
+			}
+		}
 	}
 }
 
