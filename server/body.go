@@ -3,6 +3,7 @@ package server
 import (
 	"io"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -13,10 +14,13 @@ type body struct {
 	rc       *http.ResponseController
 	idle     time.Duration
 	deadline time.Time // of the whole body
-	extended time.Time // when the link's deadline was last moved
 	n        int64     // bytes read
 	done     bool      // read to its end
 	err      error     // first error but io.EOF
+
+	mu       sync.Mutex
+	extended time.Time // when the link's deadline was last moved
+	cut      error     // why reading was cut off; nil while it wasn't
 }
 
 func (s *Server) newBody(w http.ResponseWriter, r *http.Request) *body {
@@ -30,25 +34,48 @@ func (s *Server) newBody(w http.ResponseWriter, r *http.Request) *body {
 }
 
 func (b *body) Read(p []byte) (int, error) {
-	// Moving the deadline costs a little, so it's done a few times in each idle period.
-	if now := time.Now(); now.Sub(b.extended) > b.idle/16 {
-		b.extended = now
-		next := now.Add(b.idle)
-		if next.After(b.deadline) {
-			next = b.deadline
-		}
-		b.rc.SetReadDeadline(next) // not every ResponseWriter can; those of tests don't stall either
+	if err := b.extend(); err != nil {
+		return 0, err
 	}
 	n, err := b.r.Read(p)
 	b.n += int64(n)
 	switch {
 	case err == io.EOF:
+		b.mu.Lock()
 		b.done = true
 		b.rc.SetReadDeadline(time.Time{}) // from here on the server watches the link for a hang-up
+		b.mu.Unlock()
 	case err != nil && b.err == nil:
 		b.err = err
 	}
 	return n, err
+}
+
+// extend gives the link its time for one more read, unless reading was cut off.
+func (b *body) extend() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	if b.cut != nil || now.Sub(b.extended) <= b.idle/16 { // moving the deadline costs a little: a few times in each idle period will do
+		return b.cut
+	}
+	b.extended = now
+	next := now.Add(b.idle)
+	if next.After(b.deadline) {
+		next = b.deadline
+	}
+	b.rc.SetReadDeadline(next) // not every ResponseWriter can; those of tests don't stall either
+	return nil
+}
+
+// interrupt ends the read under way and fails all later ones.
+func (b *body) interrupt(cause error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cut = cause
+	if !b.done {
+		b.rc.SetReadDeadline(time.Now())
+	}
 }
 
 // discard reads and drops up to n bytes of what is left, without moving the link's deadline.

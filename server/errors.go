@@ -76,10 +76,10 @@ var errDeadline = errors.New("the request's deadline has passed")
 // hung up, that is the reason for whatever went wrong after it. (An upload that is too slow ends the context too, but its
 // client is still there to be told.)
 func describe(ctx context.Context, err error) *apiError {
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		if errors.Is(cause, errStopping) {
-			return stopping(err)
-		}
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errStopping):
+		return stopping(err)
+	case cause != nil && !errors.Is(err, os.ErrDeadlineExceeded):
 		return &apiError{status: statusClientGone, code: "client_gone", message: "the client hung up", cause: err}
 	}
 

@@ -27,7 +27,6 @@ type record struct {
 	err        *apiError   // nil if all went well
 	transcript *Transcript // nil if there is none
 	format     Format
-	upload     int64 // bytes of audio
 	warnings   []string
 }
 

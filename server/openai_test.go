@@ -26,7 +26,7 @@ func TestOfficialClient(t *testing.T) {
 	file := func() io.Reader { return openai.File(bytes.NewReader(clip), "clip.wav", "audio/wav") }
 
 	t.Run("json", func(t *testing.T) {
-		got, err := client.Audio.Transcriptions.New(ctx, openai.AudioTranscriptionNewParams{Model: openai.AudioModelWhisper1, File: file()})
+		got, err := client.Audio.Transcriptions.New(ctx, openai.AudioTranscriptionNewParams{Model: "whisper-1", File: file()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func TestOfficialClient(t *testing.T) {
 	})
 	t.Run("verbose_json", func(t *testing.T) {
 		got, err := client.Audio.Transcriptions.New(ctx, openai.AudioTranscriptionNewParams{
-			Model: openai.AudioModelWhisper1, File: file(), ResponseFormat: openai.AudioResponseFormatVerboseJSON,
+			Model: "whisper-1", File: file(), ResponseFormat: openai.AudioResponseFormatVerboseJSON,
 			Language: openai.String("de"), Prompt: openai.String("Guten Tag."), Temperature: openai.Float(0.5),
 			TimestampGranularities: []string{"word", "segment"},
 			ChunkingStrategy:       openai.AudioTranscriptionNewParamsChunkingStrategyUnion{},
@@ -53,7 +53,7 @@ func TestOfficialClient(t *testing.T) {
 		}
 	})
 	t.Run("chunking strategy as an object", func(t *testing.T) {
-		_, err := client.Audio.Transcriptions.New(ctx, openai.AudioTranscriptionNewParams{Model: openai.AudioModelGPT4oTranscribe, File: file(),
+		_, err := client.Audio.Transcriptions.New(ctx, openai.AudioTranscriptionNewParams{Model: "gpt-4o-transcribe", File: file(),
 			ChunkingStrategy: openai.AudioTranscriptionNewParamsChunkingStrategyUnion{
 				OfAudioTranscriptionNewsChunkingStrategyVadConfig: &openai.AudioTranscriptionNewParamsChunkingStrategyVadConfig{Type: "server_vad", Threshold: openai.Float(0.4)}}})
 		if err != nil {
@@ -61,14 +61,15 @@ func TestOfficialClient(t *testing.T) {
 		}
 	})
 	t.Run("translation", func(t *testing.T) {
-		got, err := client.Audio.Translations.New(ctx, openai.AudioTranslationNewParams{Model: openai.AudioModelWhisper1, File: file()})
+		//lint:ignore SA1019 deprecated by OpenAI, and still what people's programs call
+		got, err := client.Audio.Translations.New(ctx, openai.AudioTranslationNewParams{Model: "whisper-1", File: file()})
 		if err != nil || !strings.HasPrefix(got.Text, "heard ") {
 			t.Errorf("got %+v, %v", got, err)
 		}
 	})
 	t.Run("text through a raw body", func(t *testing.T) {
 		var raw *http.Response
-		_, err := client.Audio.Transcriptions.New(ctx, openai.AudioTranscriptionNewParams{Model: openai.AudioModelWhisper1, File: file(),
+		_, err := client.Audio.Transcriptions.New(ctx, openai.AudioTranscriptionNewParams{Model: "whisper-1", File: file(),
 			ResponseFormat: openai.AudioResponseFormatText}, option.WithResponseBodyInto(&raw))
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +119,9 @@ func TestOfficialClientErrors(t *testing.T) {
 	})
 	t.Run("413", func(t *testing.T) { check(t, call(make([]byte, 300_000), none), 413, "file_too_large", "file") })
 	t.Run("413 by its length", func(t *testing.T) { check(t, call(make([]byte, 20<<20), none), 413, "file_too_large", "file") })
-	t.Run("415", func(t *testing.T) { check(t, call([]byte("just some words in a file"), none), 415, "unsupported_format", "file") })
+	t.Run("415", func(t *testing.T) {
+		check(t, call([]byte("just some words in a file"), none), 415, "unsupported_format", "file")
+	})
 	t.Run("429", func(t *testing.T) {
 		hold := make(chan struct{})
 		ts.model.set(func(m *fakeModel) { m.hold = hold })

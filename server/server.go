@@ -33,8 +33,8 @@ type Server struct {
 	warm     atomic.Bool
 	stopping atomic.Bool
 
-	// cut ends the context of every transcription, with errStopping as its cause.
-	cut    context.CancelCauseFunc
+	// cut ends cutCtx, and with it every transcription, wherever it stands.
+	cut    context.CancelFunc
 	cutCtx context.Context
 
 	busyMu sync.Mutex
@@ -56,7 +56,7 @@ func New(cfg Config, models *engine.Registry, log zerolog.Logger) (*Server, erro
 		QueueLimit:      cfg.MaxPending,
 		Observer:        s.metrics.observer,
 	})
-	s.cutCtx, s.cut = context.WithCancelCause(context.Background())
+	s.cutCtx, s.cut = context.WithCancel(context.Background())
 	s.handler = s.routes()
 	return s, nil
 }
@@ -148,7 +148,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	case <-idle:
 	case <-ctx.Done():
 		err = ctx.Err()
-		s.cut(errStopping)
+		s.cut()
 		<-idle
 	}
 	return errors.Join(err, s.transcriber.Close(ctx))
@@ -162,8 +162,14 @@ func (s *Server) refuse() {
 	s.metrics.ready.Set(0)
 }
 
-// admit takes a place for a transcription, before its body is read; leave gives it back.
-func (s *Server) admit() (leave func(), err error) {
+// place is what a transcription occupies from its admission on.
+type place struct {
+	server *Server
+	freed  bool
+}
+
+// admit takes a place for a transcription, before its body is read.
+func (s *Server) admit() (*place, error) {
 	s.busyMu.Lock()
 	defer s.busyMu.Unlock()
 	if s.stopping.Load() {
@@ -175,9 +181,20 @@ func (s *Server) admit() (leave func(), err error) {
 	s.pending.Add(1)
 	s.metrics.pending.Inc()
 	s.busy.Add(1)
-	return func() {
-		s.pending.Add(-1)
-		s.metrics.pending.Dec()
-		s.busy.Done()
-	}, nil
+	return &place{server: s}, nil
+}
+
+// free lets the next one in; what is left to do is to write the answer.
+func (p *place) free() {
+	if !p.freed {
+		p.freed = true
+		p.server.pending.Add(-1)
+		p.server.metrics.pending.Dec()
+	}
+}
+
+// leave says that the answer is written.
+func (p *place) leave() {
+	p.free()
+	p.server.busy.Done()
 }

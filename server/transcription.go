@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -14,42 +15,57 @@ func (s *Server) transcription(d dialect) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		rec := recordOf(r)
 		rec.bodyLeft = s.newBody(w, r)
-		leave, err := s.admit()
+		place, err := s.admit()
 		if err != nil {
 			s.fail(w, r, err)
 			return
 		}
-		defer leave()
+		defer place.leave()
 		// A stop that has lost its patience ends the request like a hang-up, with a cause that tells them apart.
 		ctx, cancel := context.WithCancelCause(r.Context())
 		defer cancel(nil)
-		defer context.AfterFunc(s.cutCtx, func() { cancel(context.Cause(s.cutCtx)) })()
+		defer context.AfterFunc(s.cutCtx, func() {
+			cancel(errStopping)
+			rec.bodyLeft.interrupt(errStopping)
+		})()
 		r = r.WithContext(ctx)
-		if err := s.transcribe(w, r, d); err != nil {
+		reply, err := s.transcribe(r, d)
+		place.free() // before the answer, so that a caller who has it finds the place free
+		if err != nil {
 			s.fail(w, r, err)
+			return
 		}
+		maps.Copy(w.Header(), reply.header)
+		s.write(w, http.StatusOK, reply.contentType, reply.text)
 	}
 }
 
-// transcribe takes one request from its body to its answer. On an error nothing has been written.
-func (s *Server) transcribe(w http.ResponseWriter, r *http.Request, d dialect) error {
+// reply is an answer that is still to be written.
+type reply struct {
+	header      http.Header
+	contentType string
+	text        []byte
+}
+
+// transcribe takes one request from its body to its answer.
+func (s *Server) transcribe(r *http.Request, d dialect) (*reply, error) {
 	begin := time.Now()
 	rec := recordOf(r)
 	up, err := s.receive(r, d)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer up.Close()
 	wishes, model, err := s.understand(up, r, d)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	rec.format, rec.warnings, rec.upload = wishes.format, wishes.warnings, up.audio.size
+	rec.format, rec.warnings = wishes.format, wishes.warnings
 	received := time.Since(begin)
 
 	t, err := s.run(r, up, wishes, model, begin)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rec.transcript = t
 	s.metrics.countTranscript(t)
@@ -62,9 +78,9 @@ func (s *Server) transcribe(w http.ResponseWriter, r *http.Request, d dialect) e
 		text, err = Render(wishes.format, t.Result, t.Duration, t.Task, detail)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	h := w.Header()
+	h := http.Header{}
 	h.Set("X-Hark-Model", shown(t.Model.Name))
 	h.Set("X-Hark-Device", t.Model.Device)
 	h.Set("X-Hark-Lane", t.Lane.String())
@@ -72,8 +88,7 @@ func (s *Server) transcribe(w http.ResponseWriter, r *http.Request, d dialect) e
 		h.Add("X-Hark-Warning", warning)
 	}
 	h.Set("Server-Timing", serverTiming(received, t))
-	s.write(w, http.StatusOK, wishes.format.ContentType(), text)
-	return nil
+	return &reply{h, wishes.format.ContentType(), text}, nil
 }
 
 // receive reads the body. What it refuses by its header it doesn't read at all.

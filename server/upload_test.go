@@ -27,7 +27,9 @@ const lastBoundary = "--" + boundary + "--\r\n"
 
 // TestForms sends the same request in the ways that clients do; all must come out alike.
 func TestForms(t *testing.T) {
-	file := func(disposition string) string { return part("Content-Disposition: form-data; "+disposition, "RIFFaudio") }
+	file := func(disposition string) string {
+		return part("Content-Disposition: form-data; "+disposition, "RIFFaudio")
+	}
 	plain := file(`name="file"; filename="a.wav"`)
 	fields := field("model", "m") + field("timestamp_granularities[]", "word")
 	for name, body := range map[string]string{
