@@ -66,7 +66,6 @@ func goldenArray(t testing.TB, path ...string) (shape []int, data []float32) {
 var (
 	testDevice = sync.OnceValues(func() (*cpu.Device, error) { return cpu.New(0) })
 	testModels sync.Map // name to func() (*Model, error)
-	modelInUse sync.Map // name to *sync.Mutex: a model runs one batch at a time
 )
 
 // model is a real model from the user's cache.

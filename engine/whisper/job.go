@@ -11,7 +11,6 @@ import (
 type job struct {
 	model    *Model
 	options  engine.Options
-	samples  []float32
 	chains   []*chain
 	spans    []engine.Span
 	next     int    // the first chain not yet handed out
@@ -33,7 +32,7 @@ func (m *Model) NewJob(samples []float32, spans []engine.Span, o engine.Options)
 	if err := m.check(&o); err != nil {
 		return nil, err
 	}
-	j := &job{model: m, options: o, samples: samples, spans: spans, language: o.Language}
+	j := &job{model: m, options: o, spans: spans, language: o.Language}
 	if o.Sequential && len(spans) > 0 {
 		j.spans = []engine.Span{{Start: 0, End: len(samples)}}
 	}
@@ -114,11 +113,13 @@ func (j *job) Progress() (done, total int) {
 func (j *job) Result() *engine.Result {
 	j.mergeOverlaps()
 	r := &engine.Result{Language: j.spoken()}
-	limit := float64(len(j.samples)) / engine.SampleRate
 	for _, c := range j.chains {
-		offset := float64(c.start) / engine.SampleRate
+		// A model that pads its windows to 30 s may write times, even whole segments, beyond the sound.
+		offset, limit := float64(c.start)/engine.SampleRate, float64(c.start+len(c.samples))/engine.SampleRate
 		for i := range c.segments {
-			r.Segments = append(r.Segments, c.segments[i].result(offset, limit, j.options.WordTimestamps))
+			if s := c.segments[i].result(offset, limit, j.options.WordTimestamps); s.End > s.Start {
+				r.Segments = append(r.Segments, s)
+			}
 		}
 	}
 	return r
