@@ -31,19 +31,19 @@ func riff(chunks ...[]byte) []byte {
 }
 
 // fmtChunk writes a fmt chunk of 16 bytes.
-func fmtChunk(tag, channels, rate, bits int) []byte {
+func fmtChunk(tag, channels int, rate int64, bits int) []byte {
 	var b []byte
 	b = binary.LittleEndian.AppendUint16(b, uint16(tag))
 	b = binary.LittleEndian.AppendUint16(b, uint16(channels))
 	b = binary.LittleEndian.AppendUint32(b, uint32(rate))
-	b = binary.LittleEndian.AppendUint32(b, uint32(rate*channels*bits/8))
+	b = binary.LittleEndian.AppendUint32(b, uint32(rate*int64(channels*bits)/8))
 	b = binary.LittleEndian.AppendUint16(b, uint16(channels*bits/8))
 	b = binary.LittleEndian.AppendUint16(b, uint16(bits))
 	return chunk("fmt ", b)
 }
 
 // extensible writes a fmt chunk of 40 bytes.
-func extensible(tag, channels, rate, bits, validBits int) []byte {
+func extensible(tag, channels int, rate int64, bits, validBits int) []byte {
 	b := append([]byte(nil), fmtChunk(tagExtensible, channels, rate, bits)[8:]...)
 	b = binary.LittleEndian.AppendUint16(b, 22)
 	b = binary.LittleEndian.AppendUint16(b, uint16(validBits))

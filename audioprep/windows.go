@@ -94,8 +94,8 @@ func (t *track) stretches() [][2]int {
 func (t *track) cut(ws []Window, start, end, maxSamples int) []Window {
 	overlap := 0
 	for end-start > maxSamples {
-		// The cut lies after what the window before already holds.
-		lo := start + max(overlap, int(earliestCut*float64(maxSamples)))
+		// The cut lies well after what the window before already holds.
+		lo := start + max(overlap+SampleRate/4, int(earliestCut*float64(maxSamples)))
 		at, hard := t.cutPoint(lo, start+maxSamples)
 		ws = append(ws, Window{Start: start, End: at, Overlap: overlap})
 		start, overlap = at, 0

@@ -250,7 +250,7 @@ func TestWindowsCutHard(t *testing.T) {
 // and several limits, windows are as promised and no speech is in none.
 func TestWindowsProperties(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for round := range 12 {
+	for round := range 6 {
 		var parts [][]float32
 		for range 4 + rnd.IntN(8) {
 			n := second/10 + rnd.IntN(12*second)
