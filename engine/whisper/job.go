@@ -3,18 +3,20 @@ package whisper
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"hark/engine"
 )
 
 // job is one request: its options and its chains.
 type job struct {
-	model    *Model
-	options  engine.Options
-	chains   []*chain
-	spans    []engine.Span
-	next     int    // the first chain not yet handed out
-	language string // of the first window that was heard; what a doubtful one falls back to
+	model     *Model
+	options   engine.Options
+	chains    []*chain
+	spans     []engine.Span
+	next      int // the first chain not yet handed out
+	cancelled atomic.Bool
+	language  string // of the first window that was heard; what a doubtful one falls back to
 }
 
 // window is what a job hands out: a chain to be decoded to its end, or one pass of it.
@@ -99,6 +101,9 @@ func (j *job) Next(most int) []engine.Window {
 	}
 	return windows
 }
+
+// Cancel implements [engine.Job].
+func (j *job) Cancel() { j.cancelled.Store(true) }
 
 // Progress implements [engine.Job].
 func (j *job) Progress() (done, total int) {

@@ -2,7 +2,7 @@ package whisper
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	"hark/engine"
 )
@@ -14,6 +14,8 @@ const minLanguageProb = 0.5
 // step by step beside each other, and give their place to the next when they end.
 type session struct {
 	m       *Model
+	more    func(free int) []engine.Window
+	done    func(w engine.Window, err error)
 	waiting []*place
 	active  []*place
 	windows []int32 // free slots of the cross-attention cache
@@ -22,9 +24,8 @@ type session struct {
 
 // place is one window of the batch and what it holds on the device.
 type place struct {
-	index  int // in the batch
+	own    *window
 	chain  *chain
-	whole  bool
 	window int32   // slot of the cross-attention cache
 	slots  []int32 // slots of the decoder's cache
 
@@ -32,31 +33,48 @@ type place struct {
 	rung    int // of the temperature ladder
 	search  *search
 	ended   bool
+	err     error
 }
 
 // Run implements [engine.Model].
 func (m *Model) Run(ctx context.Context, batch []engine.Window) []error {
 	errs := make([]error, len(batch))
-	s := &session{m: m}
+	m.RunSteps(ctx, batch, nil, func(w engine.Window, err error) {
+		for i := range batch {
+			if batch[i] == w {
+				errs[i] = err
+			}
+		}
+	})
+	return errs
+}
+
+// RunSteps runs a batch; see the interface.
+func (m *Model) RunSteps(ctx context.Context, batch []engine.Window, more func(free int) []engine.Window, done func(w engine.Window, err error)) {
+	s := &session{m: m, more: more, done: done}
 	for i := range int32(m.dec.cross.Slots()) {
 		s.windows = append(s.windows, i)
 	}
 	for i := range int32(m.dec.cache.Slots()) {
 		s.slots = append(s.slots, i)
 	}
-	for i, w := range batch {
-		own, ok := w.(*window)
-		if !ok || own.chain.job.model != m {
-			errs[i] = fmt.Errorf("window %d belongs to another model", i)
-			continue
-		}
-		s.waiting = append(s.waiting, &place{index: i, chain: own.chain, whole: own.whole})
-	}
+	s.queue(batch)
 	err := s.run(ctx)
 	for _, p := range append(s.active, s.waiting...) {
-		errs[p.index] = err
+		done(p.own, err)
 	}
-	return errs
+}
+
+// queue lets windows wait for a place.
+func (s *session) queue(batch []engine.Window) {
+	for _, w := range batch {
+		own, ok := w.(*window)
+		if !ok || own.chain.job.model != s.m {
+			s.done(w, errors.New("the window belongs to another model"))
+			continue
+		}
+		s.waiting = append(s.waiting, &place{own: own, chain: own.chain})
+	}
 }
 
 // run goes on until no window is left. The windows that it leaves unfinished after an
@@ -80,34 +98,49 @@ func (s *session) run(ctx context.Context) error {
 	}
 }
 
-// admit gives waiting windows their places, in order, as long as there are any.
+// admit gives waiting windows their places, in order, and asks for more of them as long as there are any left.
 func (s *session) admit() {
-	for len(s.waiting) > 0 {
+	for {
+		if len(s.waiting) == 0 && s.more != nil && len(s.windows) > 0 && len(s.slots) > 0 {
+			s.queue(s.more(len(s.windows)))
+		}
+		if len(s.waiting) == 0 {
+			return
+		}
 		p := s.waiting[0]
 		need := max(1, p.chain.job.options.BeamSize)
 		if len(s.windows) == 0 || len(s.slots) < need {
 			return
 		}
+		s.waiting = s.waiting[1:]
+		if p.chain.job.cancelled.Load() {
+			s.done(p.own, context.Canceled)
+			continue
+		}
+		if p.chain.prepare(); p.chain.ended { // not a single frame
+			s.done(p.own, nil)
+			continue
+		}
 		p.window, s.windows = s.windows[0], s.windows[1:]
 		p.slots, s.slots = append([]int32(nil), s.slots[:need]...), s.slots[need:]
-		s.waiting = s.waiting[1:]
 		s.active = append(s.active, p)
-		p.chain.prepare()
-		p.ended = p.chain.ended
 	}
-	s.leave() // a chain without a single frame ends here
 }
 
-// leave takes the windows that have ended out.
+// leave takes out the windows that have ended, and those that nobody waits for any more.
 func (s *session) leave() {
 	active := s.active[:0]
 	for _, p := range s.active {
-		if p.ended {
-			s.windows = append(s.windows, p.window)
-			s.slots = append(s.slots, p.slots...)
+		if p.chain.job.cancelled.Load() {
+			p.ended, p.err = true, context.Canceled
+		}
+		if !p.ended {
+			active = append(active, p)
 			continue
 		}
-		active = append(active, p)
+		s.windows = append(s.windows, p.window)
+		s.slots = append(s.slots, p.slots...)
+		s.done(p.own, p.err)
 	}
 	s.active = active
 }
@@ -311,6 +344,6 @@ func (s *session) settle(p *place) error {
 		return err
 	}
 	p.encoded, p.search = false, nil
-	p.ended = p.chain.ended || !p.whole
+	p.ended = p.chain.ended || !p.own.whole
 	return nil
 }

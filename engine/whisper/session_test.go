@@ -1,0 +1,94 @@
+package whisper
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"hark/engine"
+)
+
+// TestWindowsJoin feeds a running batch: every window that joins is done once, and its answer is that of its lone run.
+func TestWindowsJoin(t *testing.T) {
+	m := tinyModel(t)
+	o := engine.Options{Temperatures: []float32{0}}
+	var jobs []engine.Job
+	var alone []string
+	var waiting []engine.Window
+	for i := range 20 {
+		samples := noise(16000*(1+i%5), uint64(100+i))
+		alone = append(alone, toJSON(t, transcribe(t, m, samples, whole(samples), o)))
+		j, err := m.NewJob(samples, whole(samples), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs, waiting = append(jobs, j), append(waiting, j.Next(1)...)
+	}
+	batch, waiting := waiting[:3], waiting[3:]
+	done := map[engine.Window]int{}
+	asked := 0
+	m.RunSteps(context.Background(), batch, func(free int) []engine.Window {
+		if free < 1 || free > m.info.MaxBatch {
+			t.Errorf("asked for %d windows", free)
+		}
+		asked++
+		n := min(free, 2, len(waiting))
+		joining := waiting[:n]
+		waiting = waiting[n:]
+		return joining
+	}, func(w engine.Window, err error) {
+		if err != nil {
+			t.Error(err)
+		}
+		done[w]++
+	})
+	if len(done) != len(jobs) || asked < 10 {
+		t.Errorf("%d of %d windows are done after %d questions", len(done), len(jobs), asked)
+	}
+	for _, n := range done {
+		if n != 1 {
+			t.Errorf("a window was done %d times", n)
+		}
+	}
+	for i, j := range jobs {
+		if got := toJSON(t, j.Result()); got != alone[i] {
+			t.Errorf("job %d:\njoined %.300s\nalone  %.300s", i, got, alone[i])
+		}
+	}
+}
+
+// TestCancelledWindowsLeave: a cancelled job's windows end at once, in the batch and before it, and cost nobody else anything.
+func TestCancelledWindowsLeave(t *testing.T) {
+	m := tinyModel(t)
+	o := engine.Options{Temperatures: []float32{0}}
+	samples := noise(16000*5, 1)
+	want := toJSON(t, transcribe(t, m, samples, whole(samples), o))
+	var jobs []engine.Job
+	var batch []engine.Window
+	for range 4 {
+		j, err := m.NewJob(samples, whole(samples), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs, batch = append(jobs, j), append(batch, j.Next(1)...)
+	}
+	jobs[0].(*job).Cancel() // before the batch begins
+	asked := 0
+	errs := map[engine.Window]error{}
+	m.RunSteps(context.Background(), batch, func(int) []engine.Window {
+		if asked++; asked == 2 {
+			jobs[1].(*job).Cancel() // while it runs
+		}
+		return nil
+	}, func(w engine.Window, err error) { errs[w] = err })
+	for i, w := range batch {
+		if cancelled := errors.Is(errs[w], context.Canceled); cancelled != (i < 2) || !cancelled && errs[w] != nil {
+			t.Errorf("window %d: got %v", i, errs[w])
+		}
+	}
+	for i := 2; i < 4; i++ {
+		if got := toJSON(t, jobs[i].Result()); got != want {
+			t.Errorf("job %d beside a cancelled one:\ngot  %.300s\nwant %.300s", i, got, want)
+		}
+	}
+}
