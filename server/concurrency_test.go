@@ -51,6 +51,32 @@ func TestManyAtOnce(t *testing.T) {
 	wantEmpty(t, ts.cfg.SpoolDir)
 }
 
+// TestFlood sends far more than the server holds: each request gets an answer, a transcript or a 429, and no broken link.
+func TestFlood(t *testing.T) {
+	ts := newTestServer(t, func(c *Config) { c.MaxPending = 8 })
+	clip := speechWAV(1, 1)
+	hold := make(chan struct{})
+	ts.model.set(func(m *fakeModel) { m.hold = hold })
+	const n = 200
+	answers := make(chan *answer, n)
+	for range n {
+		go func() { answers <- ts.transcribe(t, clip, "response_format", "text") }()
+	}
+	for range n - 8 { // those that find no place are answered while the others wait
+		a := <-answers
+		a.wantError(t, 429, "queue_full", "")
+	}
+	close(hold)
+	for range 8 {
+		if a := <-answers; a.status != 200 || !strings.HasPrefix(a.body, "heard ") {
+			t.Errorf("got %d %s", a.status, a.body)
+		}
+	}
+	if used := ts.memory.used.Load(); used != 0 {
+		t.Errorf("%d bytes of uploads are still counted", used)
+	}
+}
+
 func TestSpooledUploadLeavesNothing(t *testing.T) {
 	ts := newTestServer(t, nil)
 	clip := speechWAV(300, 1) // 9.6 MB

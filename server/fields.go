@@ -131,14 +131,19 @@ func quoted(v string) string {
 	return strconv.Quote(v)
 }
 
-// shown is a field's name as headers and messages may hold it.
+// shown is a field's name as headers, messages and the log may hold it.
 func shown(name string) string {
-	const most = 64
-	name = strings.Map(func(r rune) rune {
-		if r > unicode.MaxASCII || !unicode.IsPrint(r) || r == ',' || r == '"' {
+	name = strings.NewReplacer(",", "?", `"`, "?").Replace(headerText(name))
+	return name[:min(len(name), 64)]
+}
+
+// headerText is text that a header may hold: printable ASCII, not too long.
+func headerText(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r > unicode.MaxASCII || !unicode.IsPrint(r) {
 			return '?'
 		}
 		return r
-	}, name)
-	return name[:min(len(name), most)]
+	}, text)
+	return text[:min(len(text), 256)]
 }

@@ -29,6 +29,7 @@ type Server struct {
 	handler     http.Handler
 	started     time.Time
 
+	memory   memoryShare  // of uploads
 	pending  atomic.Int64 // transcriptions under way
 	warm     atomic.Bool
 	stopping atomic.Bool

@@ -5,7 +5,25 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 )
+
+// uploadMemory is how many bytes of uploads may lie in memory, all together; beyond it even small ones go to disk.
+const uploadMemory = 512 << 20
+
+// memoryShare counts what all uploads hold in memory.
+type memoryShare struct{ used atomic.Int64 }
+
+// take counts n more bytes if they fit.
+func (m *memoryShare) take(n int64) bool {
+	if m.used.Add(n) <= uploadMemory {
+		return true
+	}
+	m.used.Add(-n)
+	return false
+}
+
+func (m *memoryShare) give(n int64) { m.used.Add(-n) }
 
 // spool holds an upload: in memory up to a threshold, beyond it in a temporary file. Write first, then read from
 // [spool.reader]; Close gives back what it took, any number of times.
@@ -13,6 +31,7 @@ type spool struct {
 	dir       string
 	threshold int64
 	limit     int64 // most bytes it takes
+	share     *memoryShare
 
 	size   int64
 	memory bytes.Buffer
@@ -25,7 +44,7 @@ func (s *spool) Write(p []byte) (int, error) {
 	if s.size+int64(len(p)) > s.limit {
 		return 0, fileTooLarge(s.limit)
 	}
-	if s.file == nil && s.size+int64(len(p)) > s.threshold {
+	if s.file == nil && (s.size+int64(len(p)) > s.threshold || !s.share.take(int64(len(p)))) {
 		if err := s.toFile(); err != nil {
 			return 0, spoolFailed(err)
 		}
@@ -54,7 +73,7 @@ func (s *spool) toFile() error {
 		s.path = ""
 	}
 	_, err = f.Write(s.memory.Bytes())
-	s.memory = bytes.Buffer{}
+	s.dropMemory()
 	return err
 }
 
@@ -72,8 +91,13 @@ func (s *spool) reader() (io.ReadSeeker, error) {
 // onDisk reports whether the upload went to a file.
 func (s *spool) onDisk() bool { return s.file != nil }
 
-func (s *spool) Close() {
+func (s *spool) dropMemory() {
+	s.share.give(int64(s.memory.Len()))
 	s.memory = bytes.Buffer{}
+}
+
+func (s *spool) Close() {
+	s.dropMemory()
 	if s.file != nil {
 		s.file.Close()
 		if s.path != "" {

@@ -87,6 +87,9 @@ func (s *Server) transcribe(r *http.Request, d dialect) (*reply, error) {
 	for _, warning := range wishes.warnings {
 		h.Add("X-Hark-Warning", warning)
 	}
+	for _, fault := range t.Audio.Faults {
+		h.Add("X-Hark-Warning", headerText("audio: "+fault))
+	}
 	h.Set("Server-Timing", serverTiming(received, t))
 	return &reply{h, wishes.format.ContentType(), text}, nil
 }
@@ -101,6 +104,7 @@ func (s *Server) receive(r *http.Request, d dialect) (*upload, error) {
 		spoolDir:       s.cfg.SpoolDir,
 		spoolThreshold: s.cfg.SpoolThreshold,
 		maxFileBytes:   s.cfg.MaxUploadBytes,
+		memory:         &s.memory,
 	}, !d.openAI)
 	switch {
 	case err == nil:

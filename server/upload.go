@@ -35,10 +35,11 @@ type uploadLimits struct {
 	spoolDir       string
 	spoolThreshold int64
 	maxFileBytes   int64
+	memory         *memoryShare
 }
 
 func (l uploadLimits) newSpool() *spool {
-	return &spool{dir: l.spoolDir, threshold: l.spoolThreshold, limit: l.maxFileBytes}
+	return &spool{dir: l.spoolDir, threshold: l.spoolThreshold, limit: l.maxFileBytes, share: l.memory}
 }
 
 // checkLength refuses a body by the length that it claims, before it is read.

@@ -58,7 +58,7 @@ func TestForms(t *testing.T) {
 				"byte by byte": iotest.OneByteReader(strings.NewReader(body)),
 				"with EOF":     iotest.DataErrReader(strings.NewReader(body)),
 			} {
-				up, err := readUpload("multipart/form-data; boundary="+boundary, r, uploadLimits{spoolThreshold: 4, maxFileBytes: 100, spoolDir: t.TempDir()}, false)
+				up, err := readUpload("multipart/form-data; boundary="+boundary, r, uploadLimits{spoolThreshold: 4, maxFileBytes: 100, spoolDir: t.TempDir(), memory: &memoryShare{}}, false)
 				if err != nil {
 					t.Fatalf("%s: %v", how, err)
 				}
@@ -97,7 +97,8 @@ func TestListsAsJSON(t *testing.T) {
 
 func TestSpool(t *testing.T) {
 	dir := t.TempDir()
-	s := &spool{dir: dir, threshold: 10, limit: 25}
+	share := &memoryShare{}
+	s := &spool{dir: dir, threshold: 10, limit: 25, share: share}
 	for _, p := range []string{"0123456789", "abcdefghij", "klmno"} {
 		if n, err := s.Write([]byte(p)); n != len(p) || err != nil {
 			t.Fatalf("write %q: %d, %v", p, n, err)
@@ -119,7 +120,18 @@ func TestSpool(t *testing.T) {
 	s.Close()
 	wantEmpty(t, dir)
 
-	s = &spool{dir: dir + "/missing", threshold: 1, limit: 100}
+	// With no memory left, the first byte goes to disk.
+	share.used.Store(uploadMemory)
+	s = &spool{dir: dir, threshold: 10, limit: 25, share: share}
+	if _, err := s.Write([]byte("a")); err != nil || !s.onDisk() || readAll(t, s) != "a" {
+		t.Errorf("without memory: %v, on disk %v", err, s.onDisk())
+	}
+	s.Close()
+	if used := share.used.Load(); used != uploadMemory {
+		t.Errorf("%d bytes counted, want %d", used, uploadMemory)
+	}
+
+	s = &spool{dir: dir + "/missing", threshold: 1, limit: 100, share: share}
 	if _, err := s.Write([]byte("ab")); err == nil {
 		t.Error("a missing folder was written to")
 	}
@@ -158,7 +170,8 @@ func FuzzRequestFields(f *testing.F) {
 	}
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, body []byte) {
-		lim := uploadLimits{spoolDir: dir, spoolThreshold: 16, maxFileBytes: 64}
+		memory := &memoryShare{}
+		lim := uploadLimits{spoolDir: dir, spoolThreshold: 16, maxFileBytes: 64, memory: memory}
 		const contentType = "multipart/form-data; boundary=" + boundary
 		up, err := readUpload(contentType, bytes.NewReader(body), lim, false)
 		again, errAgain := readUpload(contentType, iotest.HalfReader(bytes.NewReader(body)), lim, false)
@@ -199,6 +212,9 @@ func FuzzRequestFields(f *testing.F) {
 		up.Close()
 		again.Close()
 		wantEmpty(t, dir)
+		if used := memory.used.Load(); used != 0 {
+			t.Fatalf("%d bytes of memory are still counted", used)
+		}
 	})
 }
 
