@@ -1,6 +1,13 @@
 package whisper
 
-import "hark/engine"
+import (
+	"errors"
+	"math"
+
+	"hark/engine"
+)
+
+var errTextTooLong = errors.New("text is too long to be aligned")
 
 // detectLanguage asks the decoder for the language of an encoded window: the likeliest language
 // token after the start of the transcript, and its probability among the languages.
@@ -18,6 +25,7 @@ type languageProb struct {
 	prob float64
 }
 
+// topLanguages are the k likeliest languages of an encoded window.
 func (m *Model) topLanguages(window, slot int32, k int) ([]languageProb, error) {
 	v := m.vocabulary
 	m.dec.forward([]row{{token: v.startOfTranscript, slot: slot, window: window}}, false, nil)
@@ -27,7 +35,7 @@ func (m *Model) topLanguages(window, slot int32, k int) ([]languageProb, error) 
 	}
 	var top []languageProb
 	for i, id := range choices[0].IDs {
-		top = append(top, languageProb{v.languages[id-v.firstLanguage], exp(choices[0].LogProbs[i])})
+		top = append(top, languageProb{v.languages[id-v.firstLanguage], math.Exp(float64(choices[0].LogProbs[i]))})
 	}
 	return top, nil
 }

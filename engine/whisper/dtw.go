@@ -8,15 +8,14 @@ import (
 // medianWidth is the width of the filter over time that attention goes through (openai/whisper, timing.py).
 const medianWidth = 7
 
-// alignTokens finds when each token was said. attention holds, for each of some heads, one row of
-// softmax weights a token, [heads][tokens][stride]; frames of each row are looked at. The result is the
-// encoder position where each token's stretch of the cheapest path starts.
+// alignTokens finds when each token was said. attention is [heads][tokens][stride]: for each head and token, softmax
+// weights over the encoder positions, of which the first frames are sound. The first skip tokens and the last one are special. The
+// result is, for each token between them and the end of text, the encoder position where its stretch of the cheapest path starts.
 //
 // The weights are normalised for each head over the tokens, smoothed over time by a median, and averaged over the heads;
 // dynamic time warping then finds the monotonic path through them (openai/whisper, timing.py, find_alignment).
 func alignTokens(attention []float32, heads, tokens, stride, frames, skip int) []int {
 	matrix := attentionMatrix(attention, heads, tokens, stride, frames)
-	// The first skip rows and the last one are special tokens.
 	rows := tokens - skip - 1
 	return warp(matrix[skip*frames:(skip+rows)*frames], rows, frames)
 }

@@ -1,9 +1,7 @@
 package whisper
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 
 	"hark/engine"
@@ -20,8 +18,6 @@ const (
 	// budgetMillis is the audio that one batch may hold (DESIGN.md, section 2).
 	budgetMillis = 720_000
 )
-
-var errTextTooLong = errors.New("text is too long to be aligned")
 
 // Model is a Whisper on a device. See [engine.Model].
 type Model struct {
@@ -111,5 +107,3 @@ func (m *Model) free(buffers []engine.Buffer) {
 		m.dev.Free(b)
 	}
 }
-
-func exp(x float32) float64 { return math.Exp(float64(x)) }
