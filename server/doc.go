@@ -19,6 +19,12 @@
 //
 // stream=true is answered as a plain answer, which is what OpenAI does for whisper-1, and X-Hark-Warning says so.
 //
+// # Headers
+//
+// Every answer has x-request-id (the client's own, if it sent a plain one). Transcripts also have X-Hark-Model, X-Hark-Device and
+// X-Hark-Lane, Server-Timing, and an X-Hark-Warning for each wish that was ignored and each fault that was found in the
+// audio. X-Hark-Deadline-Ms on a request is the field deadline_ms.
+//
 // # Errors
 //
 // Every error has OpenAI's form, {"error": {message, type, param, code}}; errors.go maps causes to statuses and to

@@ -103,13 +103,19 @@ func (s *Server) finish(r *http.Request, rec *record, ww middleware.WrapResponse
 			Float64("audio_s", t.Duration).Float64("heard_s", t.Heard).
 			Str("container", t.Audio.Container).Str("codec", t.Audio.Codec).Str("format", string(rec.format)).
 			Float64("decode_ms", inMillis(t.Decode)).Float64("queue_ms", inMillis(t.Queue)).Float64("compute_ms", inMillis(t.Compute)).
-			Int("turns_waited", t.TurnsWaited).Int("tokens", countTokens(t)).Strs("faults", t.Audio.Faults)
+			Int("turns_waited", t.TurnsWaited).Int("tokens", countTokens(t))
+		if len(t.Audio.Faults) > 0 {
+			line = line.Strs("faults", t.Audio.Faults)
+		}
 	}
 	if e := rec.err; e != nil {
 		line = line.Str("code", e.code).Str("param", e.param).AnErr("error", e)
 		line = withStack(line, e)
 	}
-	line.Strs("warnings", rec.warnings).Msg("request")
+	if len(rec.warnings) > 0 {
+		line = line.Strs("warnings", rec.warnings)
+	}
+	line.Msg("request")
 }
 
 func countTokens(t *Transcript) int {

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"hark/engine"
 )
 
 // transcription handles the calls that turn an upload into text.
@@ -64,6 +66,10 @@ func (s *Server) transcribe(r *http.Request, d dialect) (*reply, error) {
 	received := time.Since(begin)
 
 	t, err := s.run(r, up, wishes, model, begin)
+	var option *engine.OptionError
+	if d.openAI && errors.As(err, &option) && option.Option == "task" {
+		return nil, badField("model", "unsupported_value", "%s", option.Reason) // OpenAI's calls have no field task
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -157,7 +157,8 @@ func TestTranslations(t *testing.T) {
 		t.Errorf("got %s", a.body)
 	}
 	ts.model.info.Translates = false
-	ts.post(t, "/v1/audio/translations", speechWAV(2, 1), "model", "fake").wantError(t, 400, "unsupported_value", "task")
+	ts.post(t, "/v1/audio/translations", speechWAV(2, 1), "model", "fake").wantError(t, 400, "unsupported_value", "model")
+	ts.post(t, "/v1/transcribe", speechWAV(2, 1), "task", "translate").wantError(t, 400, "unsupported_value", "task")
 }
 
 func TestSilence(t *testing.T) {
