@@ -34,7 +34,7 @@ test-long: test ## test, and the word errors of the whole corpus
 
 .PHONY: race
 race: ## the tests under the race detector (needs gcc)
-	CGO_ENABLED=1 go test -race -short -timeout 60m ./...
+	CGO_ENABLED=1 go test -race -timeout 60m ./...
 
 .PHONY: noasm
 noasm: ## the tests on plain Go arithmetic, without assembly

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 //	                        send a request, as a form if there are fields; the answer is stdout
 //
 // and the condition [model:NAME], true where the model is here. With CI set it's always true: there, nothing that
-// needs a model is skipped.
+// needs a model is skipped. With -short it's always false.
 func TestScripts(t *testing.T) {
 	sample, err := filepath.Abs("testdata")
 	if err != nil {

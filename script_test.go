@@ -45,6 +45,9 @@ func condition(cond string) (bool, error) {
 		return false, err
 	}
 	_, here := store.Path(name)
+	if testing.Short() { // plain Go arithmetic would take minutes a script
+		return false, nil
+	}
 	return here || os.Getenv("CI") != "", nil
 }
 
