@@ -9,16 +9,30 @@ import (
 const (
 	DefaultMaxBatch            = 12
 	DefaultMaxBatchAudioMillis = 720_000
-	DefaultCostCapMillis       = 720_000
+	DefaultBudgetMillis        = 16_384
 	DefaultBatchWait           = 10 * time.Millisecond
+	DefaultRecordingsShare     = 0.5
+	DefaultDepth               = 2
 	DefaultQueueLimit          = 1024
 )
 
-// MaxBatchWait is the longest batch wait: beyond it a lone clip would notice.
-const MaxBatchWait = 50 * time.Millisecond
+// The batch wait adapts between these: below the first a timer is all it buys, beyond the second a lone clip would notice.
+const (
+	MinBatchWait = time.Millisecond
+	MaxBatchWait = 50 * time.Millisecond
+)
+
+// MinShare and MaxShare bound Config.RecordingsShare: neither lane may be starved by a setting.
+const (
+	MinShare = 0.02
+	MaxShare = 0.98
+)
 
 // Config holds a batcher's settings. The zero value is ready to use.
 type Config struct {
+	// Policy is how turns are formed. Zero means Windowed.
+	Policy Policy
+
 	// MaxBatch is the most windows in a batch. Zero means DefaultMaxBatch.
 	MaxBatch int
 
@@ -26,17 +40,54 @@ type Config struct {
 	// Zero means DefaultMaxBatchAudioMillis. At the default MaxBatch, clips of 30 s cannot reach it.
 	MaxBatchAudioMillis int64
 
-	// CostCapMillis is the most that the clips of one turn may cost together, in ms of audio: the model's budget.
-	// Zero means DefaultCostCapMillis.
+	// CostCapMillis is the model's budget b, in ms of audio: where the cost cap starts, and what its range follows
+	// from. Zero, for a model that reports none, means DefaultBudgetMillis.
 	CostCapMillis int64
 
+	// MaxBatchCostMillis, if not zero, is what every model's budget is taken to be, whatever it reports
+	// (HARK_BATCHER_MAX_BATCH_COST).
+	MaxBatchCostMillis int64
+
+	// MinCostMillis and MaxCostMillis, if not zero, bound every model's cost cap from its first batch, instead of what
+	// follows from its budget (HARK_ADAPTIVE_BATCH_MIN_COST and HARK_ADAPTIVE_BATCH_MAX_COST).
+	MinCostMillis, MaxCostMillis int64
+
+	// TargetP50 is the median of queue plus run time of clips that the cost cap and the batch wait aim at. Zero means
+	// one and a half times the median run time of the first batches, at least 5 ms.
+	TargetP50 time.Duration
+
+	// NoAdapt keeps the cost cap and the batch wait where they start.
+	NoAdapt bool
+
 	// BatchWait is how long after its arrival a lone clip may be held for company, at most MaxBatchWait. Zero means
-	// DefaultBatchWait; negative, no hold.
+	// DefaultBatchWait; negative, no hold, ever.
 	BatchWait time.Duration
+
+	// RecordingsShare is the part of the device's time that recordings get while clips wait too, MinShare to
+	// MaxShare, under policy Windowed. Zero means DefaultRecordingsShare.
+	RecordingsShare float64
+
+	// NoBackfill keeps free places of a batch from the other lane, whatever has been measured. It is for devices on
+	// which a batch of long contexts slows everybody.
+	NoBackfill bool
+
+	// NoAging has plain packing (rule 5) go by cost alone.
+	NoAging bool
+
+	// Depth is 2 to have the turn after this one bound while the last batch of this one runs, 1 not to. It is the
+	// policies Lanes and CostOrder that do so; Windowed always binds late. Zero means DefaultDepth.
+	Depth int
 
 	// QueueLimit is the most requests that may wait, both lanes together, without those of which a window has begun
 	// to run. Zero means DefaultQueueLimit.
 	QueueLimit int
+
+	// QueueBytes is the most memory that requests under way may hold together, by what they state in Request.Bytes; a
+	// request that is alone may hold more. Zero means no limit.
+	QueueBytes int64
+
+	// QueueWait is the longest predicted wait that a request is admitted with. Zero means no limit.
+	QueueWait time.Duration
 
 	// Clock tells the time. Nil means the system's clock.
 	Clock Clock
@@ -48,17 +99,50 @@ type Config struct {
 // Validate returns an error that names the first field out of range, or nil. New does not call it: it is for whoever
 // fills a Config from flags.
 func (c Config) Validate() error {
+	for _, f := range []struct {
+		name     string
+		value    int64
+		fallback int64
+	}{
+		{"MaxBatch", int64(c.MaxBatch), DefaultMaxBatch},
+		{"MaxBatchAudioMillis", c.MaxBatchAudioMillis, DefaultMaxBatchAudioMillis},
+		{"CostCapMillis", c.CostCapMillis, DefaultBudgetMillis},
+		{"QueueLimit", int64(c.QueueLimit), DefaultQueueLimit},
+	} {
+		if f.value < 0 {
+			return fmt.Errorf("batcher: %s is %d, want at least 1, or 0 for %d", f.name, f.value, f.fallback)
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{
+		{"MaxBatchCostMillis", c.MaxBatchCostMillis},
+		{"MinCostMillis", c.MinCostMillis},
+		{"MaxCostMillis", c.MaxCostMillis},
+		{"QueueBytes", c.QueueBytes},
+	} {
+		if f.value < 0 || f.value > MaxCostMillis {
+			return fmt.Errorf("batcher: %s is %d, want 1 to %d, or 0 to leave it unset", f.name, f.value, int64(MaxCostMillis))
+		}
+	}
 	switch {
-	case c.MaxBatch < 0:
-		return fmt.Errorf("batcher: MaxBatch is %d, want at least 1, or 0 for %d", c.MaxBatch, DefaultMaxBatch)
-	case c.MaxBatchAudioMillis < 0:
-		return fmt.Errorf("batcher: MaxBatchAudioMillis is %d, want at least 1, or 0 for %d", c.MaxBatchAudioMillis, DefaultMaxBatchAudioMillis)
-	case c.CostCapMillis < 0:
-		return fmt.Errorf("batcher: CostCapMillis is %d, want at least 1, or 0 for %d", c.CostCapMillis, DefaultCostCapMillis)
+	case c.Policy >= numPolicies:
+		return fmt.Errorf("batcher: Policy is %v, want Windowed, Lanes or CostOrder", c.Policy)
+	case c.CostCapMillis > MaxCostMillis:
+		return fmt.Errorf("batcher: CostCapMillis is %d, want at most %d", c.CostCapMillis, int64(MaxCostMillis))
+	case c.MaxCostMillis != 0 && c.MinCostMillis > c.MaxCostMillis:
+		return fmt.Errorf("batcher: MinCostMillis is %d, want at most MaxCostMillis, which is %d", c.MinCostMillis, c.MaxCostMillis)
+	case c.TargetP50 < 0:
+		return fmt.Errorf("batcher: TargetP50 is %v, want more than 0, or 0 to measure it", c.TargetP50)
 	case c.BatchWait > MaxBatchWait:
 		return fmt.Errorf("batcher: BatchWait is %v, want at most %v", c.BatchWait, MaxBatchWait)
-	case c.QueueLimit < 0:
-		return fmt.Errorf("batcher: QueueLimit is %d, want at least 1, or 0 for %d", c.QueueLimit, DefaultQueueLimit)
+	case c.RecordingsShare != 0 && !(c.RecordingsShare >= MinShare && c.RecordingsShare <= MaxShare):
+		return fmt.Errorf("batcher: RecordingsShare is %v, want %v to %v", c.RecordingsShare, MinShare, MaxShare)
+	case c.Depth < 0 || c.Depth > 2:
+		return fmt.Errorf("batcher: Depth is %d, want 1 or 2", c.Depth)
+	case c.QueueWait < 0:
+		return fmt.Errorf("batcher: QueueWait is %v, want more than 0, or 0 for no limit", c.QueueWait)
 	}
 	return nil
 }
@@ -72,10 +156,17 @@ func (c Config) withDefaults() Config {
 		c.MaxBatchAudioMillis = DefaultMaxBatchAudioMillis
 	}
 	if c.CostCapMillis <= 0 {
-		c.CostCapMillis = DefaultCostCapMillis
+		c.CostCapMillis = DefaultBudgetMillis
 	}
 	if c.BatchWait == 0 {
 		c.BatchWait = DefaultBatchWait
+	}
+	if !(c.RecordingsShare > 0) {
+		c.RecordingsShare = DefaultRecordingsShare
+	}
+	c.RecordingsShare = min(max(c.RecordingsShare, MinShare), MaxShare)
+	if c.Depth <= 0 {
+		c.Depth = DefaultDepth
 	}
 	if c.QueueLimit <= 0 {
 		c.QueueLimit = DefaultQueueLimit
@@ -87,22 +178,4 @@ func (c Config) withDefaults() Config {
 		c.Observer = nobody{}
 	}
 	return c
-}
-
-// Clock tells a Batcher the time. Its methods are called from several goroutines.
-type Clock interface {
-	// Now returns the time; it never goes back.
-	Now() time.Time
-
-	// NewTimer returns a channel that receives once, after d, and a function that frees the timer and must be called.
-	NewTimer(d time.Duration) (fired <-chan time.Time, stop func())
-}
-
-type systemClock struct{}
-
-func (systemClock) Now() time.Time { return time.Now() }
-
-func (systemClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
-	t := time.NewTimer(d)
-	return t.C, func() { t.Stop() }
 }

@@ -6,114 +6,127 @@ import (
 	"time"
 )
 
-// Item is a request inside a Former. Make one with its Request set, add it to one Former, once.
-type Item[W any] struct {
-	Request[W]
-
-	seq     uint64 // order of arrival
-	arrived time.Time
-
-	list       *fifo[W] // the list it is in: a lane's or the turn's; nil while its windows run and once it left
-	prev, next *Item[W]
-	heapIndex  int // in clipLane.cheap
-
-	phase   phase
-	ready   []W // handed out by Work, not yet in a batch
-	arrival int // turns that had ended when it arrived
-	waited  int
-	err     error
-}
-
-type phase uint8
-
-const (
-	waiting phase = iota // no window of it has been in a batch
-	started
-	gone // ended or removed
-)
-
-// TurnsWaited returns how many turns, of either lane, the item saw before its own began, the one under way when it
-// arrived included; 0 until then.
-func (it *Item[W]) TurnsWaited() int { return it.waited }
-
-// Err returns why the item ended early: its Work panicked or broke its contract. Nil for one that ended well, or was
-// removed.
-func (it *Item[W]) Err() error { return it.err }
-
-// Part is what one request has in a batch.
-type Part[W any] struct {
-	Item    *Item[W]
-	Windows []W // never empty
-}
-
-// Batch is what the device runs at once.
-type Batch[W any] struct {
-	Lane       Lane
-	Turn       int       // serial number of its turn, from 1
-	Parts      []Part[W] // one for each request, in the turn's order
-	NumWindows int       // of all parts
-	CostMillis int64     // of all requests, each counted whole
-}
-
-// Windows returns the windows of all parts in order, in a new slice.
-func (b *Batch[W]) Windows() []W {
-	all := make([]W, 0, b.NumWindows)
-	for _, p := range b.Parts {
-		all = append(all, p.Windows...)
-	}
-	return all
-}
-
 // Former holds two lanes and forms turns and batches from them by the rules of the package comment. It's
 // deterministic: the same calls give the same batches. It isn't safe for concurrent use.
 //
 // The driver's cycle is Next, run the batch, Remove what failed, Done; Add and Remove may come at any time between.
+// While a batch runs, the driver may say of a window that it has ended (Finish) and fill its place (More).
+// Every time that is passed in must be at or after the one before.
 type Former[W any] struct {
+	policy         Policy
 	maxBatch       int
 	maxAudioMillis int64
+	config         Config
+	adapter        *adapter // nil if nothing adapts
 	capMillis      int64
 	batchWait      time.Duration
+	noAging        bool
+	early          bool // binds the next turn while the last batch of this one runs
 
 	clips      clipLane[W]
-	recordings fifo[W]
-	numWaiting [numLanes]int // items in phase waiting, whether in a lane or in the turn
+	recordings recordingLane[W]
+	numWaiting [numLanes]int // items in phase waiting, whether in a lane or in a turn
 
-	seq      uint64
-	turns    int  // begun so far
-	last     Lane // lane of the last turn; counts once turns > 0
-	inTurn   bool
-	turn     fifo[W] // of the turn under way: what waits for its next batch, in order
-	turnCost int64
-	turnSize int
-	running  *Batch[W]
+	seq     uint64
+	turns   int  // begun so far
+	bound   bool // a turn has been bound
+	last    Lane // lane of the turn bound last
+	laned   bool // the next clip turn keeps to rules 3 and 4 although no recording waits any more
+	inTurn  bool
+	cur     *turn[W]
+	ahead   *turn[W] // the turn after this one, already bound; nil if there is none
+	spare   *turn[W]
+	aheadAt time.Time // when a turn that has found company may be bound ahead; zero if nothing waits for it
+
+	running *Batch[W]
+	began   time.Time // when it began
+	batches uint64
+
+	quantum   quantum
+	meters    [numLanes]meter
+	backfills [numLanes]backfill // windows of this lane in batches of the other
+
+	turnLength [numLanes]float64 // smoothed, in seconds
+	turnSoFar  float64
 
 	holdUntil time.Time
 }
 
-// NewFormer returns an empty Former with c's MaxBatch, MaxBatchAudioMillis, CostCapMillis and BatchWait; it uses
-// no other field.
+// turn is what one lane is given before the other has its go.
+type turn[W any] struct {
+	lane   Lane
+	before Lane    // lane of the turn bound before it
+	items  fifo[W] // what waits for its next batch, in order
+	size   int     // requests that it has been given
+	cost   int64   // of these
+	owed   int     // clips left behind when it was bound
+	first  bool    // no batch of it has run
+
+	promoted int // clips of it that went first because of their age
+}
+
+// NewFormer returns an empty Former. Of c it uses what forms batches: not QueueLimit and the other limits of admission,
+// Clock and Observer.
 func NewFormer[W any](c Config) *Former[W] {
 	c = c.withDefaults()
-	return &Former[W]{
+	f := &Former[W]{
+		policy:         c.Policy,
 		maxBatch:       c.MaxBatch,
 		maxAudioMillis: c.MaxBatchAudioMillis,
-		capMillis:      c.CostCapMillis,
+		capMillis:      c.startCap(),
 		batchWait:      c.BatchWait,
+		noAging:        c.NoAging,
+		config:         c,
+		early:          c.Policy != Windowed && c.Depth > 1,
+		clips:          newClipLane[W](),
+		cur:            new(turn[W]),
+		spare:          new(turn[W]),
+		quantum:        quantum{ratio: c.RecordingsShare / (1 - c.RecordingsShare)},
 	}
+	for lane := range f.meters {
+		f.meters[lane] = newMeter(c.MaxBatch)
+		f.backfills[lane].off = c.NoBackfill
+	}
+	if !c.NoAdapt && c.Policy != CostOrder {
+		f.adapter = newAdapter(c)
+	}
+	return f
 }
+
+// SetBudget says that the model reports another budget, in ms (rule 6). The cost cap moves into the range that follows
+// from it; nobody loses his place. It holds from the next turn that is bound.
+func (f *Former[W]) SetBudget(millis int64) {
+	f.config.CostCapMillis = millis
+	r := f.config.capRange()
+	if f.adapter == nil {
+		f.capMillis = f.config.startCap()
+		return
+	}
+	f.adapter.rerange(r)
+	f.capMillis = f.adapter.cap()
+}
+
+// Cap returns the cost cap, in ms.
+func (f *Former[W]) Cap() int64 { return f.capMillis }
+
+// BatchWait returns how long a lone clip may be held.
+func (f *Former[W]) BatchWait() time.Duration { return max(f.batchWait, 0) }
 
 // Waiting returns how many requests of a lane wait: those of which no window has been in a batch.
 func (f *Former[W]) Waiting(l Lane) int { return f.numWaiting[l] }
 
 // Owed returns how many clips are owed a place, because a turn could not fit them.
-func (f *Former[W]) Owed() int { return f.clips.owed.n }
+func (f *Former[W]) Owed() int { return f.clips.owed }
 
 // InTurn reports whether a turn is under way: a batch of it runs, or another one is to come.
 func (f *Former[W]) InTurn() bool { return f.inTurn }
 
 // Add puts an item at the tail of its lane.
 func (f *Former[W]) Add(it *Item[W], now time.Time) {
-	if !f.inTurn && f.clips.len() == 0 && f.recordings.n == 0 {
+	if !f.aheadAt.IsZero() && !now.Before(f.aheadAt) {
+		f.bindAhead(now)
+	}
+	if !f.inTurn && f.clips.n == 0 && f.recordings.n == 0 {
 		f.holdUntil = now.Add(f.batchWait)
 	}
 	f.seq++
@@ -122,11 +135,25 @@ func (f *Former[W]) Add(it *Item[W], now time.Time) {
 		it.arrival--
 	}
 	f.numWaiting[it.Lane]++
-	if it.Lane == Recordings {
-		f.recordings.pushBack(it)
-	} else {
-		f.clips.add(it)
+	key := it.Caller
+	if f.policy != Windowed {
+		key = ""
 	}
+	if f.queueOf(it) == Recordings {
+		f.recordings.add(it, key)
+		f.laned = true
+	} else {
+		f.clips.add(it, key)
+	}
+	f.considerAhead(now)
+}
+
+// queueOf returns the lane in which an item waits: its own, except where there is only one queue.
+func (f *Former[W]) queueOf(it *Item[W]) Lane {
+	if f.policy == CostOrder {
+		return Clips
+	}
+	return it.Lane
 }
 
 // Remove takes an item out, wherever it is: its request hung up or failed. Windows of it that run now run on, but
@@ -135,53 +162,39 @@ func (f *Former[W]) Remove(it *Item[W]) {
 	if it.phase == gone {
 		return
 	}
-	switch it.list {
-	case nil: // runs
-	case &f.recordings, &f.turn:
+	switch {
+	case it.list == nil: // runs
+	case it.list == &f.cur.items:
 		it.list.remove(it)
+	case f.ahead != nil && it.list == &f.ahead.items:
+		it.list.remove(it)
+		f.unbindEmpty()
+	case f.queueOf(it) == Recordings:
+		f.recordings.remove(it)
 	default:
 		f.clips.remove(it)
 	}
 	f.leave(it)
-	if f.inTurn && f.turn.n == 0 && f.running == nil {
+	if f.inTurn && f.running == nil && f.turnIsOver() {
 		f.endTurn()
 	}
-}
-
-// Hold reports whether the driver should wait with Next, and until when unless something arrives before. A clip that
-// is alone when the device has nothing to do is held for company until the batch wait after its arrival has passed. The
-// hold ends early when there is a full batch or a full turn, and when a recording comes, since there is work then.
-func (f *Former[W]) Hold(now time.Time) (until time.Time, hold bool) {
-	if f.inTurn || f.recordings.n > 0 || f.clips.len() == 0 || !now.Before(f.holdUntil) {
-		return time.Time{}, false
-	}
-	if f.clips.len() >= f.maxBatch {
-		return time.Time{}, false
-	}
-	var cost int64
-	for _, l := range []*fifo[W]{&f.clips.owed, &f.clips.fresh} {
-		for it := l.head; it != nil; it = it.next {
-			cost += it.CostMillis
-		}
-	}
-	if cost >= min(f.capMillis, f.maxAudioMillis) {
-		return time.Time{}, false
-	}
-	return f.holdUntil, true
 }
 
 // Next forms the next batch: of the turn under way, else of a turn that begins now. It returns nil when there is no
 // work, and while a batch runs. ended are requests found to have no windows (left), or to have failed ([Item.Err]); the
 // Former has dropped them.
-func (f *Former[W]) Next() (b *Batch[W], ended []*Item[W]) {
+func (f *Former[W]) Next(now time.Time) (b *Batch[W], ended []*Item[W]) {
 	for f.running == nil {
-		if !f.inTurn && !f.beginTurn() {
+		if !f.inTurn && !f.beginTurn(now) {
 			return nil, ended
 		}
-		b := &Batch[W]{Lane: f.last, Turn: f.turns}
+		f.batches++
+		b := &Batch[W]{Lane: f.cur.lane, Turn: f.turns, serial: f.batches}
 		ended = f.fillBatch(b, ended)
 		if b.NumWindows > 0 {
-			f.running = b
+			f.cur.first = false
+			f.running, f.began = b, now
+			f.considerAhead(now)
 			return b, ended
 		}
 		f.endTurn()
@@ -189,103 +202,130 @@ func (f *Former[W]) Next() (b *Batch[W], ended []*Item[W]) {
 	return nil, ended
 }
 
+// More fills up to free places of the batch that runs, from what its turn has left (rule 12), and returns what joins;
+// it's part of the batch from now on. Only policy windowed does so.
+func (f *Former[W]) More(free int) (parts []Part[W], ended []*Item[W]) {
+	if f.policy != Windowed || f.running == nil {
+		return nil, nil
+	}
+	b := f.running
+	before, windows := len(b.Parts), b.NumWindows
+	if f.cur.lane == Recordings {
+		ended = f.fillRecordings(b, min(free, f.quantum.planned), ended)
+	} else {
+		ended = f.fillFromTurn(b, free, ended)
+	}
+	b.Added += b.NumWindows - windows
+	return b.Parts[before:], ended
+}
+
+// Finish says that one window of an item has ended well. It reports whether that was the item's last one: the Former has
+// then dropped it.
+func (f *Former[W]) Finish(it *Item[W], now time.Time) (ended bool) {
+	if it.inFlight == 0 {
+		return false
+	}
+	it.inFlight--
+	if it.inFlight > 0 || it.phase == gone || it.list != nil {
+		return false
+	}
+	if len(it.ready) == 0 && !f.fetch(it, f.most(it)) {
+		f.leave(it)
+		if f.adapter != nil && it.Lane == Clips && it.err == nil {
+			f.adapter.clipDone(now.Sub(it.arrived))
+		}
+		return true
+	}
+	if f.policy != Windowed {
+		return false // it goes on when the batch has ended: see Done
+	}
+	switch {
+	case it.Lane == Clips && f.cur.lane == Clips:
+		f.cur.items.pushFront(it)
+	case it.Lane == Clips:
+		f.clips.putBack(it)
+	case it.lease > 0:
+		f.recordings.hold(it)
+	default:
+		f.recordings.pushBack(it)
+	}
+	return false
+}
+
 // Done says that the batch that Next returned has run. Requests in it that failed must be removed first; the others
-// go on with their next windows in the turn's next batch, or are in ended.
-func (f *Former[W]) Done() (ended []*Item[W]) {
+// go on with their next windows in a later batch, or are in ended.
+func (f *Former[W]) Done(now time.Time) (ended []*Item[W]) {
 	b := f.running
 	if b == nil {
 		return nil
 	}
-	f.running = nil
-	var more []*Item[W]
 	for _, p := range b.Parts {
-		switch {
-		case p.Item.phase == gone:
-		case f.fetch(p.Item):
-			more = append(more, p.Item)
-		default:
-			f.leave(p.Item)
-			ended = append(ended, p.Item)
+		for range p.Windows {
+			if f.Finish(p.Item, now) {
+				ended = append(ended, p.Item)
+			}
 		}
 	}
-	for i := len(more) - 1; i >= 0; i-- {
-		f.turn.pushFront(more[i])
+	f.running = nil
+	f.measure(b, now)
+	if f.policy != Windowed {
+		for i := len(b.Parts) - 1; i >= 0; i-- {
+			if it := b.Parts[i].Item; it.phase != gone && it.list == nil {
+				f.cur.items.pushFront(it)
+			}
+		}
 	}
-	if f.turn.n == 0 {
+	if f.turnIsOver() {
 		f.endTurn()
 	}
 	return ended
 }
 
-// beginTurn gives a lane its turn (rule 1) and binds the turn's requests (rules 2 to 4); false if nobody waits.
-func (f *Former[W]) beginTurn() bool {
-	lane := Clips
-	switch clip, recording := f.clips.oldest(), f.recordings.head; {
-	case clip == nil && recording == nil:
-		return false
-	case clip == nil:
-		lane = Recordings
-	case recording == nil:
-	case f.turns == 0:
-		if recording.seq < clip.seq {
-			lane = Recordings
-		}
-	case f.last == Clips:
-		lane = Recordings
-	}
-
-	if lane == Recordings {
-		it := f.recordings.head
-		f.recordings.remove(it)
-		f.turn.pushBack(it)
-		f.turnCost = it.CostMillis
-	} else {
-		f.turnCost = f.clips.fill(&f.turn, f.capMillis)
-	}
-	for it := f.turn.head; it != nil; it = it.next {
-		it.waited = f.turns - it.arrival
-	}
-	f.turnSize = f.turn.n
-	f.last, f.inTurn = lane, true
-	f.turns++
-	return true
-}
-
-func (f *Former[W]) endTurn() {
-	f.inTurn = false
-	f.holdUntil = time.Time{}
-	if f.clips.len() == 1 && f.recordings.n == 0 {
-		f.holdUntil = f.clips.oldest().arrived.Add(f.batchWait)
-	}
-}
-
-// fillBatch moves requests from the head of the turn into b until the next one does not fit (rules 2 and 3).
+// fillBatch moves windows of the turn into b (rules 2 and 3; 9 and 10).
 func (f *Former[W]) fillBatch(b *Batch[W], ended []*Item[W]) []*Item[W] {
-	for it := f.turn.head; it != nil; it = f.turn.head {
-		if len(it.ready) == 0 && !f.fetch(it) {
-			f.turn.remove(it)
+	if f.policy != Windowed || b.Lane == Clips {
+		ended = f.fillFromTurn(b, f.maxBatch, ended)
+	} else {
+		f.quantum.planned = f.plan()
+		ended = f.fillRecordings(b, min(f.maxBatch, f.quantum.planned), ended)
+	}
+	if f.policy == Windowed && b.NumWindows > 0 {
+		ended = f.backfill(b, ended)
+	}
+	return ended
+}
+
+// fillFromTurn moves requests from the head of the turn into b until the next one does not fit.
+func (f *Former[W]) fillFromTurn(b *Batch[W], places int, ended []*Item[W]) []*Item[W] {
+	for it := f.cur.items.head; it != nil; it = f.cur.items.head {
+		if len(it.ready) == 0 && !f.fetch(it, f.most(it)) {
+			f.cur.items.remove(it)
 			f.leave(it)
 			ended = append(ended, it)
 			continue
 		}
-		if b.NumWindows+len(it.ready) > f.maxBatch {
+		if len(it.ready) > places {
 			break
 		}
-		// A recording is alone in its turn, so the audio cap meets clips only.
+		// A recording is alone in its turn, so that the audio cap meets clips only, except where there is one queue.
 		if b.NumWindows > 0 && b.CostMillis+it.CostMillis > f.maxAudioMillis {
 			break
 		}
-		f.turn.remove(it)
-		if it.phase == waiting {
-			f.numWaiting[it.Lane]--
-			it.phase = started
-		}
-		b.Parts = append(b.Parts, Part[W]{it, it.ready})
-		b.NumWindows += len(it.ready)
-		b.CostMillis += it.CostMillis
+		f.cur.items.remove(it)
+		f.begin(it)
+		b.add(it, it.ready)
+		places -= len(it.ready)
 		it.ready = nil
 	}
 	return ended
+}
+
+// begin notes that windows of an item go into a batch.
+func (f *Former[W]) begin(it *Item[W]) {
+	if it.phase == waiting {
+		f.numWaiting[it.Lane]--
+		it.phase = started
+	}
 }
 
 // leave forgets an item that is in no list any more.
@@ -297,10 +337,18 @@ func (f *Former[W]) leave(it *Item[W]) {
 	it.ready = nil
 }
 
-// fetch asks the item's work for its next windows; false if there are none. A batch's worth at most, so that they
-// always fit an empty batch.
-func (f *Former[W]) fetch(it *Item[W]) bool {
-	it.ready, it.err = callNext(it.Work, f.maxBatch)
+// most is how many windows an item is asked for at once: a batch's worth, so that they always fit an empty batch, or
+// what a recording may run until it goes to its lane's tail.
+func (f *Former[W]) most(it *Item[W]) int {
+	if f.policy == Windowed && it.Lane == Recordings {
+		return leaseWindows
+	}
+	return f.maxBatch
+}
+
+// fetch asks the item's work for its next windows; false if there are none.
+func (f *Former[W]) fetch(it *Item[W], most int) bool {
+	it.ready, it.err = callNext(it.Work, most)
 	return len(it.ready) > 0
 }
 

@@ -15,7 +15,20 @@ type desk struct {
 	now   time.Time
 }
 
+// newDesk is for policy lanes without early binding and adaptation; other policies have tests of their own.
 func newDesk(c Config) *desk {
+	return newDeskFor(lanesOnly(c))
+}
+
+func lanesOnly(c Config) Config {
+	c.Policy, c.Depth, c.NoAdapt = Lanes, 1, true
+	if c.CostCapMillis == 0 {
+		c.CostCapMillis = 720_000
+	}
+	return c
+}
+
+func newDeskFor(c Config) *desk {
 	return &desk{f: NewFormer[string](c), items: map[string]*Item[string]{}}
 }
 
@@ -57,11 +70,11 @@ func (d *desk) hangUp(names ...string) {
 // next forms and finishes a batch and returns it as "turn: names", a name times its windows where these are more than
 // one.
 func (d *desk) next() string {
-	b, _ := d.f.Next()
+	b, _ := d.f.Next(d.now)
 	if b == nil {
 		return ""
 	}
-	d.f.Done()
+	d.f.Done(d.now)
 	return d.show(b)
 }
 
@@ -153,12 +166,13 @@ func TestRule3FillingStopsAtTheFirstThatDoesNotFit(t *testing.T) {
 	d := newDesk(Config{CostCapMillis: 10})
 	d.clip(11, "x", "y")
 	d.clip(1, "a")
+	d.recording(1, "R", "S", "T")
 	if got := d.next(); got != "1: a" {
 		t.Error(got)
 	}
 	d.clip(1, "b")
 	// x is owed and alone exceeds the cap; y does not fit, and b, though it costs little, comes after y.
-	d.want(t, "2: x", "3: y", "4: b")
+	d.want(t, "2: R", "3: x", "4: S", "5: y", "6: T", "7: b")
 }
 
 func TestRule3BatchesOfATurn(t *testing.T) {
@@ -178,11 +192,11 @@ func TestRule3BatchAudioCap(t *testing.T) {
 func TestRule3LateArrivalsWait(t *testing.T) {
 	d := newDesk(Config{MaxBatch: 2})
 	d.clip(5, "a", "b", "c")
+	d.recording(1, "R")
 	if got := d.next(); got != "1: a b" {
 		t.Fatal(got)
 	}
 	d.clip(1, "late")
-	d.recording(1, "R")
 	d.want(t, "1: c", "2: R", "3: late")
 }
 
@@ -191,6 +205,7 @@ func TestRule4OwedFirst(t *testing.T) {
 	d.clip(8, "eight")
 	d.clip(6, "six")
 	d.clip(7, "seven")
+	d.recording(1, "R", "S")
 	if got := d.next(); got != "1: six" {
 		t.Fatal(got)
 	}
@@ -199,7 +214,7 @@ func TestRule4OwedFirst(t *testing.T) {
 	}
 	d.clip(1, "new", "newer", "newest")
 	// eight came before seven; the newer clips fill up what they leave.
-	d.want(t, "2: eight", "3: seven new newer newest")
+	d.want(t, "2: R", "3: eight", "4: S", "5: seven new newer newest")
 }
 
 // TestPublishedCase is the case that made owing necessary: 24 clips of 8 s, each asked again as soon as it is served,
@@ -214,8 +229,8 @@ func TestPublishedCase(t *testing.T) {
 	d.recording(1, "R")
 	served := 0
 	for range 300 {
-		b, _ := d.f.Next()
-		d.f.Done()
+		b, _ := d.f.Next(d.now)
+		d.f.Done(d.now)
 		for _, p := range b.Parts {
 			if p.Item == d.items["dear"] {
 				served++
@@ -248,6 +263,7 @@ func TestClipsOfSeveralWindows(t *testing.T) {
 func TestRemove(t *testing.T) {
 	d := newDesk(Config{MaxBatch: 2, CostCapMillis: 4})
 	d.clip(1, "a", "b", "c", "d", "e", "f", "g")
+	d.recording(1, "Q")
 	d.hangUp("b")
 	if got := d.next(); got != "1: a c" {
 		t.Fatal(got)
@@ -255,23 +271,23 @@ func TestRemove(t *testing.T) {
 	d.hangUp("d", "f", "f") // in the turn; owed; twice
 	d.clip(1, "h", "i")
 	d.hangUp("h", "a") // fresh; already served
-	d.want(t, "1: e", "2: g i")
+	d.want(t, "1: e", "2: Q", "3: g i")
 
 	// The last of a turn's requests to leave ends the turn, during a batch or between two.
 	d.recording(3, "R")
 	d.add(Recordings, 1, "S", 1, 1)
-	if b, _ := d.f.Next(); d.show(b) != "3: R*2" {
+	if b, _ := d.f.Next(d.now); d.show(b) != "4: R*2" {
 		t.Fatal(d.show(b))
 	}
 	d.hangUp("R")
 	if !d.f.InTurn() {
 		t.Error("turn ended while its batch runs")
 	}
-	d.f.Done()
+	d.f.Done(d.now)
 	if d.f.InTurn() {
 		t.Error("turn goes on after its only recording left")
 	}
-	if got := d.next(); got != "4: S" {
+	if got := d.next(); got != "5: S" {
 		t.Fatal(got)
 	}
 	d.hangUp("S")
@@ -283,17 +299,17 @@ func TestRemove(t *testing.T) {
 func TestNothingRunsTwiceAtATime(t *testing.T) {
 	d := newDesk(Config{})
 	d.clip(1, "a")
-	if d.f.Done() != nil {
+	if d.f.Done(d.now) != nil {
 		t.Error("Done without a batch ended something")
 	}
-	if b, _ := d.f.Next(); b == nil {
+	if b, _ := d.f.Next(d.now); b == nil {
 		t.Fatal("no batch")
 	}
 	d.clip(1, "b")
-	if b, _ := d.f.Next(); b != nil {
+	if b, _ := d.f.Next(d.now); b != nil {
 		t.Error("two batches at a time")
 	}
-	d.f.Done()
+	d.f.Done(d.now)
 	d.want(t, "2: b")
 }
 
@@ -310,62 +326,4 @@ func TestTurnsWaited(t *testing.T) {
 			t.Errorf("%s waited %d turns, want %d", name, got, want)
 		}
 	}
-}
-
-func BenchmarkBatchWith10kWaiting(b *testing.B) {
-	for _, bench := range []struct {
-		name string
-		cap  int64
-	}{{"one batch a turn", 12 * 10_000}, {"six batches a turn", 720_000}} {
-		b.Run(bench.name, func(b *testing.B) {
-			f := NewFormer[int](Config{CostCapMillis: bench.cap})
-			now := time.Time{}
-			items := make([]Item[int], 10_000)
-			add := func(it *Item[int], i int) {
-				*it = Item[int]{Request: Request[int]{CostMillis: int64(1000 + i*7919%29_000), Work: &oneWindow{}}}
-				f.Add(it, now)
-			}
-			for i := range items {
-				add(&items[i], i)
-			}
-			b.ReportAllocs()
-			served := 0
-			for b.Loop() {
-				batch, _ := f.Next()
-				f.Done()
-				for _, p := range batch.Parts {
-					served++
-					add(p.Item, served)
-				}
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(served), "ns/clip")
-		})
-	}
-}
-
-// BenchmarkFirstTurnOf10k is the dearest turn there is: all that waits is new, and has to be sorted in and out once.
-func BenchmarkFirstTurnOf10k(b *testing.B) {
-	items := make([]Item[int], 10_000)
-	b.ReportAllocs()
-	for b.Loop() {
-		f := NewFormer[int](Config{})
-		for i := range items {
-			items[i] = Item[int]{Request: Request[int]{CostMillis: int64(1000 + i*7919%29_000), Work: &oneWindow{}}}
-			f.Add(&items[i], time.Time{})
-		}
-		if batch, _ := f.Next(); batch == nil {
-			b.Fatal("no batch")
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(items)), "ns/clip")
-}
-
-type oneWindow struct{ done bool }
-
-func (w *oneWindow) Next(int) []int {
-	if w.done {
-		return nil
-	}
-	w.done = true
-	return []int{1}
 }

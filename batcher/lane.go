@@ -1,135 +1,230 @@
 package batcher
 
-import "container/heap"
-
-// fifo is a doubly linked list of items in the order in which they are to be served. An item is in one list at most, so
-// the links are its own and leaving costs the same wherever it stands.
-type fifo[W any] struct {
-	head, tail *Item[W]
-	n          int
-}
-
-func (l *fifo[W]) pushBack(it *Item[W]) {
-	it.list, it.prev, it.next = l, l.tail, nil
-	if l.tail == nil {
-		l.head = it
-	} else {
-		l.tail.next = it
-	}
-	l.tail = it
-	l.n++
-}
-
-func (l *fifo[W]) pushFront(it *Item[W]) {
-	it.list, it.prev, it.next = l, nil, l.head
-	if l.head == nil {
-		l.tail = it
-	} else {
-		l.head.prev = it
-	}
-	l.head = it
-	l.n++
-}
-
-func (l *fifo[W]) remove(it *Item[W]) {
-	if it.prev == nil {
-		l.head = it.next
-	} else {
-		it.prev.next = it.next
-	}
-	if it.next == nil {
-		l.tail = it.prev
-	} else {
-		it.next.prev = it.prev
-	}
-	it.list, it.prev, it.next = nil, nil, nil
-	l.n--
-}
-
-// byCost is a heap: the cheapest item first, of equal ones the oldest.
-type byCost[W any] []*Item[W]
-
-func (h byCost[W]) Len() int { return len(h) }
-
-func (h byCost[W]) Less(i, j int) bool {
-	if h[i].CostMillis != h[j].CostMillis {
-		return h[i].CostMillis < h[j].CostMillis
-	}
-	return h[i].seq < h[j].seq
-}
-
-func (h byCost[W]) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].heapIndex, h[j].heapIndex = i, j
-}
-
-func (h *byCost[W]) Push(x any) {
-	it := x.(*Item[W])
-	it.heapIndex = len(*h)
-	*h = append(*h, it)
-}
-
-func (h *byCost[W]) Pop() any {
-	last := len(*h) - 1
-	it := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	return it
-}
+import (
+	"container/heap"
+	"time"
+)
 
 // clipLane holds the clips that wait for a turn.
 //
-// Whatever waits when a turn is filled and does not get in is owed from then on. So every owed clip is older than
-// every fresh one, and two lists in arrival order are enough: a clip is sorted by cost only as long as it is fresh,
-// and moves once.
+// Whatever waits when a turn is filled and does not get in is owed from then on. So every owed clip of a caller is older
+// than every fresh one of his, and two lists in arrival order are enough: a clip is sorted by cost only as long as it
+// is fresh, and moves once. Under policy lanes there is one caller, to whom everything belongs.
 type clipLane[W any] struct {
-	owed  fifo[W]   // by arrival
-	fresh fifo[W]   // by arrival: came since the last clip turn began
-	cheap byCost[W] // the same items as fresh
+	callers[W]
+	owing  ring[W] // callers that are owed a clip
+	coming ring[W] // callers with fresh clips
+	n      int
+	owed   int
+	cost   int64 // of all that waits, in ms
 }
 
-func (l *clipLane[W]) len() int { return l.owed.n + l.fresh.n }
+func newClipLane[W any]() clipLane[W] { return clipLane[W]{coming: ring[W]{which: 1}} }
 
-// oldest returns the clip that came first; nil if none waits.
-func (l *clipLane[W]) oldest() *Item[W] {
-	if l.owed.head != nil {
-		return l.owed.head
+// add puts a clip among the fresh ones of its caller.
+func (l *clipLane[W]) add(it *Item[W], key string) {
+	c := l.get(key)
+	it.owner = c
+	c.fresh.pushBack(it)
+	heap.Push(&c.cheap, it)
+	if !l.coming.has(c) {
+		l.coming.pushBack(c)
 	}
-	return l.fresh.head
-}
-
-func (l *clipLane[W]) add(it *Item[W]) {
-	l.fresh.pushBack(it)
-	heap.Push(&l.cheap, it)
+	l.n++
+	l.cost += it.CostMillis
+	l.update(c)
 }
 
 func (l *clipLane[W]) remove(it *Item[W]) {
-	if it.list == &l.fresh {
-		heap.Remove(&l.cheap, it.heapIndex)
+	c := it.owner
+	if it.list == &c.fresh {
+		heap.Remove(&c.cheap, it.heapIndex)
+	} else {
+		l.owed--
 	}
 	it.list.remove(it)
+	if c.queue.n == 0 && l.owing.has(c) {
+		l.owing.remove(c)
+	}
+	if c.fresh.n == 0 && l.coming.has(c) {
+		l.coming.remove(c)
+	}
+	l.n--
+	l.cost -= it.CostMillis
+	l.update(c)
 }
 
-// fill moves the clips of the next turn to the empty turn (rules 3 and 4) and returns what they cost together.
-// What it leaves behind is owed.
-func (l *clipLane[W]) fill(turn *fifo[W], capMillis int64) (costMillis int64) {
-	for {
-		it := l.owed.head
-		if it == nil && len(l.cheap) > 0 {
-			it = l.cheap[0]
-		}
-		if it == nil || turn.n > 0 && costMillis+it.CostMillis > capMillis {
-			break
-		}
-		l.remove(it)
-		turn.pushBack(it)
-		costMillis += it.CostMillis
+// putBack returns a clip that a turn took and could not finish; it is the first that is owed.
+func (l *clipLane[W]) putBack(it *Item[W]) {
+	c := l.get(it.owner.key) // it may have been forgotten meanwhile
+	it.owner, it.owed = c, true
+	c.queue.pushFront(it)
+	if l.owing.has(c) {
+		l.owing.remove(c)
 	}
-	for it := l.fresh.head; it != nil; it = l.fresh.head {
-		l.fresh.remove(it)
-		l.owed.pushBack(it)
+	l.owing.pushFront(c)
+	l.n++
+	l.owed++
+	l.cost += it.CostMillis
+	l.update(c)
+}
+
+// oldest returns the clip that came first; nil if none waits.
+func (l *clipLane[W]) oldest() (oldest *Item[W]) {
+	for _, c := range l.active {
+		for _, it := range [...]*Item[W]{c.queue.head, c.fresh.head} {
+			if it != nil && (oldest == nil || it.seq < oldest.seq) {
+				oldest = it
+			}
+		}
 	}
-	clear(l.cheap)
-	l.cheap = l.cheap[:0]
-	return costMillis
+	return oldest
+}
+
+// fill moves the clips of the next turn to the empty turn t (rules 3 and 4): at most maxClips, which together cost at
+// most capMillis. What it leaves behind is owed.
+//
+// Every caller that is owed a clip gets its oldest in, in rotation. Then whoever was served least is next, with what it
+// is owed before what is fresh. Filling stops at the first clip that does not fit.
+func (l *clipLane[W]) fill(t *turn[W], maxClips int, capMillis int64) {
+	l.take(t, maxClips, capMillis)
+	for c := l.coming.head; c != nil; c = l.coming.head {
+		l.coming.remove(c)
+		for it := c.fresh.head; it != nil; it = c.fresh.head {
+			c.fresh.remove(it)
+			it.owed = true
+			c.queue.pushBack(it)
+			l.owed++
+		}
+		clear(c.cheap)
+		c.cheap = c.cheap[:0]
+		if !l.owing.has(c) {
+			l.owing.pushBack(c)
+		}
+	}
+}
+
+func (l *clipLane[W]) take(t *turn[W], maxClips int, capMillis int64) {
+	for range l.owing.n {
+		c := l.owing.head
+		if !l.move(c.queue.head, t, maxClips, capMillis) {
+			return
+		}
+		if l.owing.has(c) {
+			l.owing.toEnd(c)
+		}
+	}
+	for c := l.least(); c != nil; c = l.least() {
+		it := c.queue.head
+		if it == nil {
+			it = c.cheap[0]
+		}
+		if !l.move(it, t, maxClips, capMillis) {
+			return
+		}
+	}
+}
+
+// pack moves the requests of one batch to the empty turn t by plain packing (rule 5): what is owed, then the oldest
+// request if it came before the time aged, then the cheapest; at most maxClips, which together cost at most capMillis.
+// It is for a lane with one caller.
+func (l *clipLane[W]) pack(t *turn[W], maxClips int, capMillis int64, aged time.Time) {
+	c := l.least()
+	if c == nil {
+		return
+	}
+	if it := c.fresh.head; c.queue.n == 0 && it.arrived.Before(aged) {
+		it.promoted = it != c.cheap[0]
+		l.move(it, t, maxClips, capMillis)
+	}
+	for c.len() > 0 {
+		it := c.queue.head
+		if it == nil {
+			it = c.cheap[0]
+		}
+		if !l.move(it, t, maxClips, capMillis) {
+			return
+		}
+	}
+}
+
+// move takes one clip into the turn, unless it does not fit. The first always does.
+func (l *clipLane[W]) move(it *Item[W], t *turn[W], maxClips int, capMillis int64) bool {
+	if t.items.n >= maxClips || t.items.n > 0 && t.cost+it.CostMillis > capMillis {
+		return false
+	}
+	l.charge(it, it.CostMillis)
+	l.remove(it)
+	t.items.pushBack(it)
+	t.cost += it.CostMillis
+	t.size++
+	return true
+}
+
+// recordingLane holds the recordings that wait for the device. Under policy lanes there is one caller.
+type recordingLane[W any] struct {
+	callers[W]
+	held fifo[W] // those that have begun their stretch of windows and keep the lane, before everybody else
+	n    int     // of all, held ones included
+	cost int64   // of all that waits, in ms, as far as it was not charged yet
+}
+
+func (l *recordingLane[W]) add(it *Item[W], key string) {
+	it.owner = l.get(key)
+	l.pushBack(it)
+}
+
+func (l *recordingLane[W]) pushBack(it *Item[W]) {
+	c := l.get(it.owner.key) // it may have been forgotten meanwhile
+	it.owner = c
+	c.queue.pushBack(it)
+	l.n++
+	l.cost += it.CostMillis - it.charged
+	l.update(c)
+}
+
+// hold puts a recording back that may go on.
+func (l *recordingLane[W]) hold(it *Item[W]) {
+	l.held.pushBack(it)
+	l.n++
+	l.cost += it.CostMillis - it.charged
+}
+
+// holdFirst puts the recording back that was just at the head.
+func (l *recordingLane[W]) holdFirst(it *Item[W]) {
+	l.held.pushFront(it)
+	l.n++
+	l.cost += it.CostMillis - it.charged
+}
+
+func (l *recordingLane[W]) remove(it *Item[W]) {
+	list := it.list
+	list.remove(it)
+	l.n--
+	l.cost -= it.CostMillis - it.charged
+	if list != &l.held {
+		l.update(it.owner)
+	}
+}
+
+// head returns the recording to go on with; nil if none waits.
+func (l *recordingLane[W]) head() *Item[W] {
+	if l.held.head != nil {
+		return l.held.head
+	}
+	if c := l.least(); c != nil {
+		return c.queue.head
+	}
+	return nil
+}
+
+// oldest returns the recording that came first; nil if none waits.
+func (l *recordingLane[W]) oldest() (oldest *Item[W]) {
+	oldest = l.held.head
+	for _, c := range l.active {
+		if it := c.queue.head; it != nil && (oldest == nil || it.seq < oldest.seq) {
+			oldest = it
+		}
+	}
+	return oldest
 }

@@ -58,7 +58,7 @@ func TestBatchEndsWhenAllHaveHungUp(t *testing.T) {
 }
 
 func TestBatchOutlivesWhoIsNotInIt(t *testing.T) {
-	inBubble(t, Config{MaxBatch: 2}, func(t *testing.T, b *Batcher[string], r *fakeRunner) {
+	inBubble(t, Config{Policy: Lanes, MaxBatch: 2}, func(t *testing.T, b *Batcher[string], r *fakeRunner) {
 		stays := goDo(t.Context(), b, Request[string]{Work: &script{{"a"}, {"b", "c"}}})
 		ctx, hangUp := context.WithCancel(t.Context())
 		goes := goDo(ctx, b, Request[string]{Work: &script{{"x"}, {"y"}}})

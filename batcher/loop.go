@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 )
 
@@ -19,16 +18,15 @@ type turnUnderWay struct {
 // loop runs batches until there is nothing left to do after Close, or the batcher is stopped.
 func (b *Batcher[W]) loop() {
 	defer close(b.stopped)
-	defer b.stop(ErrClosed) // leaves nobody waiting, even if a Runner ends the goroutine
+	defer b.stop(ErrClosed) // leaves nobody waiting, even if a runner ends the goroutine
 	for {
 		batch, ctx := b.next()
 		if batch == nil {
 			return
 		}
-		began := b.clock.Now()
-		errs := b.run(ctx, batch)
-		if err := b.finish(batch, began, errs); err != nil {
-			b.stop(fmt.Errorf("%w: %w", ErrClosed, err))
+		fatal := b.run(ctx, batch)
+		if fatal != nil {
+			b.stop(fmt.Errorf("%w: %w", ErrClosed, fatal))
 			return
 		}
 	}
@@ -49,8 +47,9 @@ func (b *Batcher[W]) next() (*Batch[W], context.Context) {
 			b.sleep(until.Sub(now))
 			continue
 		}
-		batch, ended := b.former.Next()
+		batch, ended := b.former.Next(now)
 		b.drop(ended)
+		b.tell()
 		report := func() {}
 		if batch == nil || batch.Turn != b.turn.serial {
 			report = b.closeTurn()
@@ -82,35 +81,6 @@ func (b *Batcher[W]) sleep(d time.Duration) {
 	}
 }
 
-// start notes that a batch begins and returns the context it runs under. The lock is held.
-func (b *Batcher[W]) start(batch *Batch[W], now time.Time) context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	b.cancel, b.live = cancel, len(batch.Parts)
-	for _, p := range batch.Parts {
-		c := b.calls[p.Item]
-		c.inBatch = true
-		if !c.started {
-			c.started = true
-			c.stats.Queue = now.Sub(c.arrived)
-		}
-		c.stats.Batches++
-		c.stats.Windows += len(p.Windows)
-	}
-	if b.turn.serial != batch.Turn {
-		b.turn = turnUnderWay{serial: batch.Turn, began: now, event: TurnEvent{
-			Lane:       batch.Lane,
-			Requests:   b.former.turnSize,
-			CostMillis: b.former.turnCost,
-			Owed:       b.former.Owed(),
-		}}
-		if batch.Lane == Clips {
-			b.turn.event.CapMillis = b.capMillis
-		}
-	}
-	b.turn.event.Batches++
-	return ctx
-}
-
 // closeTurn ends the turn noted last, if any, and returns what tells the observer, to be called without the lock.
 func (b *Batcher[W]) closeTurn() (report func()) {
 	if b.turn.serial == 0 {
@@ -122,92 +92,60 @@ func (b *Batcher[W]) closeTurn() (report func()) {
 	return func() { b.observer.TurnDone(event) }
 }
 
-// run runs a batch and returns one error a window, whatever the Runner did.
-func (b *Batcher[W]) run(ctx context.Context, batch *Batch[W]) (errs []error) {
-	defer func() {
-		if v := recover(); v != nil {
-			errs = allFailed(batch.NumWindows, &PanicError{v, debug.Stack()})
+// noteTurn begins to gather the event of a batch's turn, or goes on. The lock is held.
+func (b *Batcher[W]) noteTurn(batch *Batch[W], now time.Time) {
+	t := b.former.cur
+	if b.turn.serial != batch.Turn {
+		b.turn = turnUnderWay{serial: batch.Turn, began: now, event: TurnEvent{Lane: batch.Lane, Owed: t.owed, Promoted: t.promoted}}
+		if batch.Lane == Clips {
+			b.turn.event.CapMillis = b.former.Cap()
 		}
-	}()
-	errs = b.runner.Run(ctx, batch.Windows())
-	switch len(errs) {
-	case batch.NumWindows:
-		return errs
-	case 0:
-		return make([]error, batch.NumWindows)
 	}
-	return allFailed(batch.NumWindows, fmt.Errorf("batcher: runner gave %d results for %d windows", len(errs), batch.NumWindows))
+	b.turn.event.Batches++
 }
 
-func allFailed(n int, err error) []error {
-	errs := make([]error, n)
-	for i := range errs {
-		errs[i] = err
-	}
-	return errs
-}
+// run runs a batch to its end, whatever the runner does. It returns an error that wraps ErrFatal if the batch had one.
+func (b *Batcher[W]) run(ctx context.Context, batch *Batch[W]) (fatal error) {
+	began := b.clock.Now()
+	err := b.callRunner(ctx, batch)
 
-// finish hands out what a batch came to. It returns an error that wraps ErrFatal if the batch had one.
-func (b *Batcher[W]) finish(batch *Batch[W], began time.Time, errs []error) (fatal error) {
+	b.mu.Lock()
+	b.failRest(ctx, err)
 	now := b.clock.Now()
 	event := BatchEvent{
 		Lane:       batch.Lane,
-		Requests:   len(batch.Parts),
+		Requests:   b.batch.requests,
 		Windows:    batch.NumWindows,
-		MaxBatch:   b.maxBatch,
+		Added:      batch.Added,
+		Backfilled: batch.Backfilled,
+		MaxBatch:   b.config.MaxBatch,
 		CostMillis: batch.CostMillis,
+		Failed:     b.batch.failed,
 		Run:        now.Sub(began),
 	}
-	for _, err := range errs {
-		if err != nil {
-			event.Failed++
-		}
-		if errors.Is(err, ErrFatal) {
-			fatal = err
-		}
-	}
+	b.turn.event.Requests, b.turn.event.CostMillis = b.former.cur.size, b.former.cur.cost
+	b.turn.ended = now
+	b.drop(b.former.Done(now))
+	fatal = b.batch.fatal
+	b.batch.cancel()
+	b.batch = batchUnderWay[W]{}
+	b.mu.Unlock()
 
 	b.observer.BatchDone(event)
-
 	b.mu.Lock()
-	for _, p := range batch.Parts {
-		mine := errs[:len(p.Windows)]
-		errs = errs[len(p.Windows):]
-		c := b.calls[p.Item]
-		if c == nil { // hung up
-			continue
-		}
-		c.stats.Run += event.Run
-		if err := firstError(mine); err != nil {
-			b.former.Remove(p.Item)
-			b.complete(c, err)
-		}
-	}
-	b.drop(b.former.Done())
-	for _, p := range batch.Parts {
-		if c := b.calls[p.Item]; c != nil {
-			c.inBatch = false
-		}
-	}
-	b.live = 0
-	b.cancel()
-	b.turn.ended = now
+	b.tell()
 	b.mu.Unlock()
 	return fatal
-}
-
-func firstError(errs []error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // drop completes the calls whose requests the Former found to be at their end. The lock is held.
 func (b *Batcher[W]) drop(ended []*Item[W]) {
 	for _, it := range ended {
-		b.complete(b.calls[it], it.Err())
+		if c := b.calls[it]; c != nil {
+			b.complete(c, it.Err())
+		}
 	}
 }
+
+// isFatal reports whether no later batch can succeed.
+func isFatal(err error) bool { return errors.Is(err, ErrFatal) }

@@ -7,7 +7,7 @@ type Stats struct {
 	// Queue is the time from arrival until its first window began to run, or until it ended without.
 	Queue time.Duration
 
-	// Run is how long batches with windows of this request ran, together.
+	// Run is how long windows of this request ran: in each batch from when the first joined until the last ended.
 	Run time.Duration
 
 	// TurnsWaited counts the turns, of either lane, that it saw before its own: the one under way when it arrived
@@ -28,10 +28,12 @@ type RequestEvent struct {
 
 // BatchEvent is one batch that has run.
 type BatchEvent struct {
-	Lane       Lane
-	Requests   int   // that share the batch
-	Windows    int   // 1 to MaxBatch
-	MaxBatch   int   // the places there were; Windows / MaxBatch is the fill
+	Lane       Lane  // whose turn it was
+	Requests   int   // that shared the batch
+	Windows    int   // 1 to MaxBatch, and those that joined while it ran
+	Added      int   // windows of these that joined while it ran
+	Backfilled int   // windows of these that belong to the other lane
+	MaxBatch   int   // the places there were; (Windows - Added) / MaxBatch is the fill
 	CostMillis int64 // of its requests, each counted whole
 	Failed     int   // windows that ended with an error
 	Run        time.Duration
@@ -44,7 +46,8 @@ type TurnEvent struct {
 	CostMillis int64 // of these together
 	CapMillis  int64 // the cost cap of a clip turn; 0 for a recording's
 	Batches    int
-	Owed       int           // clips that were owed a later turn when it began
+	Owed       int           // clips that were owed a later turn when it was bound
+	Promoted   int           // clips of it that went before cheaper ones because of their age (rule 5)
 	Length     time.Duration // from its first batch's start to its last batch's end
 }
 

@@ -1,9 +1,9 @@
 package batcher
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Lane is where a request waits.
@@ -39,25 +39,19 @@ type Work[W any] interface {
 	Next(max int) []W
 }
 
-// Runner runs windows on a device.
-type Runner[W any] interface {
-	// Run runs one batch of 1 to MaxBatch windows to its end and reports, window by window, what went wrong: either
-	// nil (all went well) or one entry a window, nil where it went well. An error reaches only the request that owns
-	// the window, and takes the rest of that request's windows off. Any other length, and a panic, fail the whole
-	// batch. An error that wraps [ErrFatal] stops the batcher.
-	//
-	// ctx ends when every request in the batch has hung up, or when the batcher is stopped hard; Run should then return
-	// soon. The windows of a request that hung up alone still run; what becomes of them is nobody's concern.
-	// Run is called by one goroutine, never twice at a time. The slice is the Runner's to keep.
-	Run(ctx context.Context, batch []W) []error
-}
-
 // Request asks for one recording or clip to be run.
 type Request[W any] struct {
 	Lane       Lane
 	CostMillis int64   // prepared audio in ms, from 0 to MaxCostMillis
-	Caller     string  // who asks, for the Observer
+	Caller     string  // who asks: callers share the device evenly, and the Observer is told
 	Work       Work[W] // never nil
+
+	// Bytes is the memory that the request holds until it is done, for Config.QueueBytes.
+	Bytes int64
+
+	// Deadline is how long after its arrival an answer is still of use. A request that would take longer is not
+	// admitted, one that does take longer leaves with ErrDeadline. Zero means none.
+	Deadline time.Duration
 }
 
 // MaxCostMillis is the highest cost that a request may state: about 34 years, which no sum over a queue overflows.
@@ -71,13 +65,21 @@ func (r *Request[W]) check() error {
 		return fmt.Errorf("batcher: request costs %d ms, want 0 to %d", r.CostMillis, int64(MaxCostMillis))
 	case r.Work == nil:
 		return errors.New("batcher: request without work")
+	case r.Bytes < 0:
+		return fmt.Errorf("batcher: request holds %d bytes, want 0 or more", r.Bytes)
+	case r.Deadline < 0:
+		return fmt.Errorf("batcher: request has a deadline of %v, want more than 0, or 0 for none", r.Deadline)
 	}
 	return nil
 }
 
 var (
-	// ErrQueueFull says that as many requests wait as Config.QueueLimit allows. Ask again later.
+	// ErrQueueFull says that a request was not admitted, since it would wait too long or there is no room for it. It
+	// comes as a *BusyError.
 	ErrQueueFull = errors.New("batcher: queue is full, ask again later")
+
+	// ErrDeadline says that the request's deadline passed before it was done.
+	ErrDeadline = errors.New("batcher: deadline passed before the request was done")
 
 	// ErrClosed says that the batcher admits no more, or was stopped before the request was done.
 	ErrClosed = errors.New("batcher: closed")
@@ -86,6 +88,38 @@ var (
 	// end with the Runner's error; everybody else, now and later, with one that wraps both ErrClosed and it.
 	ErrFatal = errors.New("batcher: device is lost")
 )
+
+// Limit is what a request that was not admitted ran against.
+type Limit string
+
+// The limits of admission.
+const (
+	LimitCount    Limit = "count"    // Config.QueueLimit
+	LimitBytes    Limit = "bytes"    // Config.QueueBytes
+	LimitWait     Limit = "wait"     // Config.QueueWait
+	LimitDeadline Limit = "deadline" // Request.Deadline
+)
+
+// BusyError says why a request was not admitted, and how long it would have taken. It is ErrQueueFull to errors.Is.
+type BusyError struct {
+	Limit     Limit
+	Predicted time.Duration // until its answer; 0 while nothing has been measured
+	Waiting   int           // requests that wait, both lanes together
+}
+
+// Error names the limit and the predicted wait.
+func (e *BusyError) Error() string {
+	switch e.Limit {
+	case LimitDeadline:
+		return fmt.Sprintf("batcher: the answer would take about %v, longer than the request's deadline", e.Predicted.Round(time.Millisecond))
+	case LimitWait:
+		return fmt.Sprintf("batcher: the answer would take about %v, longer than requests may wait here; ask again later", e.Predicted.Round(time.Millisecond))
+	}
+	return fmt.Sprintf("%v: %d requests wait, the answer would take about %v", ErrQueueFull, e.Waiting, e.Predicted.Round(time.Millisecond))
+}
+
+// Is reports whether target is ErrQueueFull.
+func (e *BusyError) Is(target error) bool { return target == ErrQueueFull }
 
 // PanicError is what a request ends with when the Runner or its own Work panicked.
 type PanicError struct {

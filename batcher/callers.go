@@ -1,0 +1,187 @@
+package batcher
+
+import "container/heap"
+
+// caller is what one caller has waiting in a lane.
+type caller[W any] struct {
+	key   string
+	queue fifo[W]   // clips that are owed, by arrival; recordings, in the order in which they go on
+	fresh fifo[W]   // clips by arrival: came since the last clip turn was filled
+	cheap byCost[W] // the same clips as fresh
+
+	// tag is the virtual time of start-time fair queueing (Goyal, Vin, Cheng 1996): what the caller was served, in ms
+	// of cost, counted from where the others stood when it came. The lowest goes next.
+	tag       int64
+	heapIndex int // in callers.active; -1 while nothing waits
+
+	links [2]link[W] // in clipLane.owing and clipLane.coming
+}
+
+// link is a caller's place in a ring.
+type link[W any] struct {
+	prev, next *caller[W]
+	in         bool
+}
+
+func (c *caller[W]) len() int { return c.queue.n + c.fresh.n }
+
+// callers are the callers of a lane. Who waits is in active; who does not is remembered only as long as it has been
+// served more than those who wait, so that coming back at once gives no advantage.
+type callers[W any] struct {
+	byKey  map[string]*caller[W]
+	active byTag[W]
+	floor  int64 // the lowest tag there was among the active ones; never goes back
+}
+
+// get returns the caller of that name.
+func (s *callers[W]) get(key string) *caller[W] {
+	c := s.byKey[key]
+	if c == nil {
+		if s.byKey == nil {
+			s.byKey = make(map[string]*caller[W])
+		}
+		c = &caller[W]{key: key, heapIndex: -1}
+		s.byKey[key] = c
+	}
+	return c
+}
+
+// update puts c where it belongs after something was added to it or taken away.
+func (s *callers[W]) update(c *caller[W]) {
+	switch {
+	case c.len() > 0 && c.heapIndex < 0:
+		if len(s.active) > 0 {
+			s.floor = max(s.floor, s.active[0].tag)
+		}
+		c.tag = max(c.tag, s.floor)
+		heap.Push(&s.active, c)
+	case c.len() == 0 && c.heapIndex >= 0:
+		s.floor = max(s.floor, s.active[0].tag)
+		heap.Remove(&s.active, c.heapIndex)
+		if c.tag <= s.floor {
+			delete(s.byKey, c.key)
+		}
+		if len(s.byKey) > 64+2*len(s.active) {
+			s.forget()
+		}
+	}
+}
+
+// forget drops the callers that wait for nothing: those who are ahead of nobody, and all of them when there are too
+// many to remember.
+func (s *callers[W]) forget() {
+	all := len(s.byKey) > 1024+4*len(s.active)
+	for key, c := range s.byKey {
+		if c.heapIndex < 0 && (all || c.tag <= s.floor) {
+			delete(s.byKey, key)
+		}
+	}
+}
+
+// charge adds what an item's caller is served.
+func (s *callers[W]) charge(it *Item[W], costMillis int64) {
+	c := it.owner
+	if known := s.byKey[c.key]; known != nil {
+		c = known
+	} else {
+		s.byKey[c.key] = c // it had been forgotten, which it must not be now
+	}
+	it.owner = c
+	c.tag = max(c.tag, s.floor) + max(costMillis, 1)
+	if c.heapIndex >= 0 {
+		heap.Fix(&s.active, c.heapIndex)
+	}
+}
+
+// least returns who has been served least of those who wait, or nil.
+func (s *callers[W]) least() *caller[W] {
+	if len(s.active) == 0 {
+		return nil
+	}
+	return s.active[0]
+}
+
+// byTag is a heap: who was served least goes first, of equal ones the one with the older clip or recording in front.
+type byTag[W any] []*caller[W]
+
+func (h byTag[W]) Len() int { return len(h) }
+
+func (h byTag[W]) Less(i, j int) bool {
+	if h[i].tag != h[j].tag {
+		return h[i].tag < h[j].tag
+	}
+	return h[i].key < h[j].key
+}
+
+func (h byTag[W]) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].heapIndex, h[j].heapIndex = i, j
+}
+
+func (h *byTag[W]) Push(x any) {
+	c := x.(*caller[W])
+	c.heapIndex = len(*h)
+	*h = append(*h, c)
+}
+
+func (h *byTag[W]) Pop() any {
+	last := len(*h) - 1
+	c := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	c.heapIndex = -1
+	return c
+}
+
+// ring holds callers in the order in which they have their go: who had it goes to the end.
+type ring[W any] struct {
+	which      int // of caller.links
+	head, tail *caller[W]
+	n          int
+}
+
+func (r *ring[W]) has(c *caller[W]) bool { return c.links[r.which].in }
+
+func (r *ring[W]) pushBack(c *caller[W]) {
+	c.links[r.which] = link[W]{prev: r.tail, in: true}
+	if r.tail == nil {
+		r.head = c
+	} else {
+		r.tail.links[r.which].next = c
+	}
+	r.tail = c
+	r.n++
+}
+
+func (r *ring[W]) pushFront(c *caller[W]) {
+	c.links[r.which] = link[W]{next: r.head, in: true}
+	if r.head == nil {
+		r.tail = c
+	} else {
+		r.head.links[r.which].prev = c
+	}
+	r.head = c
+	r.n++
+}
+
+func (r *ring[W]) remove(c *caller[W]) {
+	l := c.links[r.which]
+	if l.prev == nil {
+		r.head = l.next
+	} else {
+		l.prev.links[r.which].next = l.next
+	}
+	if l.next == nil {
+		r.tail = l.prev
+	} else {
+		l.next.links[r.which].prev = l.prev
+	}
+	c.links[r.which] = link[W]{}
+	r.n--
+}
+
+// toEnd moves c behind everybody else.
+func (r *ring[W]) toEnd(c *caller[W]) {
+	r.remove(c)
+	r.pushBack(c)
+}

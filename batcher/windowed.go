@@ -1,0 +1,137 @@
+package batcher
+
+// leaseWindows is how many windows a recording runs before it goes to its lane's tail (rule 10).
+const leaseWindows = 30
+
+// windowCharge is what a window of a recording counts for towards its caller's share, in ms; the recording's cost in
+// all, however many windows it comes to.
+const windowCharge = 30_000
+
+// fillRecordings moves up to n windows of recordings into b, one recording after the other (rule 10).
+func (f *Former[W]) fillRecordings(b *Batch[W], n int, ended []*Item[W]) []*Item[W] {
+	l := &f.recordings
+	for n > 0 {
+		it := l.head()
+		if it == nil {
+			break
+		}
+		if it.list != &l.held {
+			it.lease = leaseWindows
+		}
+		l.remove(it)
+		if len(it.ready) == 0 && !f.fetch(it, it.lease) {
+			f.leave(it)
+			ended = append(ended, it)
+			continue
+		}
+		if it.phase == waiting {
+			it.waited = max(0, f.turns-1-it.arrival)
+			f.cur.size++
+			f.cur.cost += it.CostMillis
+		}
+		f.begin(it)
+		k := min(n, len(it.ready), it.lease)
+		charge := min(int64(k)*windowCharge, it.CostMillis-it.charged)
+		it.charged += charge
+		l.charge(it, charge)
+		b.add(it, it.ready[:k:k])
+		it.ready = it.ready[k:]
+		it.lease -= k
+		n -= k
+		if b.Lane == Recordings {
+			f.quantum.planned -= k
+		}
+		switch {
+		case len(it.ready) == 0: // where it goes on is known when these have run
+		case it.lease > 0:
+			l.holdFirst(it)
+		default:
+			l.pushBack(it)
+		}
+	}
+	return ended
+}
+
+// plan returns how many windows of recordings the turn under way may run from here, over one batch or several: what its
+// quantum has room for (rule 9).
+func (f *Former[W]) plan() int {
+	q, m := &f.quantum, &f.meters[Recordings]
+	if m.distinct == 0 {
+		m = &f.meters[Clips] // the likeliest there is
+	}
+	if !q.timed {
+		if f.cur.first {
+			return f.maxBatch
+		}
+		return 0
+	}
+	n := m.within(q.balance)
+	if !f.cur.first {
+		return n
+	}
+	n = max(n, 1)
+	if m.distinct == 1 && m.seen(n) && n < f.maxBatch {
+		return min(2*n, f.maxBatch) // what a further window costs takes two sizes to tell
+	}
+	if n < f.maxBatch && m.distinct > 1 && m.marginal() < backfillLimit*m.time(n) {
+		return f.maxBatch
+	}
+	return n
+}
+
+// backfill gives free places to the other lane where that costs next to nothing (rule 13).
+func (f *Former[W]) backfill(b *Batch[W], ended []*Item[W]) []*Item[W] {
+	other := 1 - b.Lane
+	free := f.maxBatch - b.NumWindows
+	if free <= 0 || !f.backfills[other].worth(&f.meters[other], f.meters[b.Lane].time(b.NumWindows)) {
+		return ended
+	}
+	own := b.NumWindows
+	if other == Recordings {
+		ended = f.fillRecordings(b, free, ended)
+	} else {
+		ended = f.backfillClips(b, ended)
+	}
+	b.Backfilled = b.NumWindows - own
+	return ended
+}
+
+// backfillClips adds the clips that a turn would begin with, as far as they fit beside the recordings.
+func (f *Former[W]) backfillClips(b *Batch[W], ended []*Item[W]) []*Item[W] {
+	l := &f.clips
+	left := f.capMillis
+	for b.NumWindows < f.maxBatch {
+		var it *Item[W]
+		if l.owing.n > 0 {
+			it = l.owing.head.queue.head
+		} else if c := l.least(); c != nil {
+			it = c.cheap[0]
+		}
+		if it == nil || it.CostMillis > left {
+			break
+		}
+		if len(it.ready) == 0 && !f.fetch(it, f.most(it)) {
+			l.remove(it)
+			f.leave(it)
+			ended = append(ended, it)
+			continue
+		}
+		if b.NumWindows+len(it.ready) > f.maxBatch {
+			break
+		}
+		left -= it.CostMillis
+		c := it.owner
+		l.charge(it, it.CostMillis)
+		l.remove(it)
+		if l.owing.has(c) {
+			l.owing.toEnd(c)
+		}
+		if it.phase == waiting {
+			it.waited = max(0, f.turns-1-it.arrival)
+		}
+		f.begin(it)
+		b.add(it, it.ready)
+		it.ready = nil
+	}
+	return ended
+}
