@@ -3,7 +3,7 @@
 //
 // # The way of the data
 //
-//	bytes ─ Sniff ─► WAV, FLAC or MP3 decoder ─► interleaved float32 blocks
+//	bytes ─ Sniff ─► demultiplexer, decoder ─► interleaved float32 blocks
 //	      ─ mixer ─► mono ─ resampler ─► 16 kHz ─► PCM ─ Windows ─► stretches for the model
 //
 // Everything between the bytes and the PCM works in blocks, so memory follows
@@ -26,8 +26,9 @@
 //
 // # What it does not do
 //
-// It opens no files, knows no HTTP, and decodes no container but the three
-// above: for any other Decode returns a *FormatError that names what was found.
+// It opens no files, knows no HTTP, and decodes WAV, FLAC, MP3 and Ogg (Opus,
+// FLAC) alone: for any other Decode returns a *FormatError that names what was
+// found and what is accepted.
 package audioprep
 
 import (
@@ -43,8 +44,8 @@ const SampleRate = 16000
 
 // Info says what was found in an upload.
 type Info struct {
-	Container  string        // as Sniff names it: "wav", "flac", "mp3"
-	Codec      string        // "pcm_s16le", "mulaw", "flac", "mp3"…
+	Container  string        // as Sniff names it: "wav", "flac", "mp3", "ogg"…
+	Codec      string        // "pcm_s16le", "mulaw", "flac", "mp3", "opus"…
 	SampleRate int           // of the upload, in Hz
 	Channels   int           // of the upload
 	Duration   time.Duration // of the audio that was decoded
@@ -100,6 +101,8 @@ func Decode(ctx context.Context, r io.ReadSeeker, lim Limits) (*PCM, error) {
 		err = decodeFLAC(in, s)
 	case "mp3":
 		err = decodeMP3(in, s)
+	case "ogg":
+		err = decodeOgg(in, s)
 	default:
 		err = unsupported(name, "")
 	}

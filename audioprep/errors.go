@@ -11,7 +11,7 @@ import (
 var ErrEmpty = errors.New("the upload holds no audio samples")
 
 // accepted lists the containers that Decode takes, as FormatError reports them.
-var accepted = []string{"wav", "mp3", "flac"}
+var accepted = []string{"wav", "mp3", "flac", "ogg"}
 
 // FormatError reports a container or codec that Decode does not support.
 type FormatError struct {
@@ -49,6 +49,16 @@ func (e *CorruptError) Error() string {
 }
 
 func (e *CorruptError) Unwrap() error { return e.Err }
+
+// corrupt wraps what is wrong with a container in a CorruptError, unless it is
+// that a form is not supported.
+func corrupt(container string, err error) error {
+	var format *FormatError
+	if errors.As(err, &format) {
+		return err
+	}
+	return &CorruptError{Container: container, Err: err}
+}
 
 // LimitError reports audio beyond one of the Limits.
 type LimitError struct {

@@ -28,11 +28,11 @@ func Example() {
 	fmt.Println(pcm.Info.Container, pcm.Info.Codec, pcm.Info.SampleRate, pcm.Info.Duration)
 	fmt.Println(len(pcm.Samples), "samples,", len(audioprep.Windows(pcm.Samples, 30*audioprep.SampleRate)), "windows")
 
-	_, err = audioprep.Decode(context.Background(), bytes.NewReader([]byte("OggS\x00\x02")), limits)
+	_, err = audioprep.Decode(context.Background(), bytes.NewReader([]byte("%PDF-1.7")), limits)
 	var format *audioprep.FormatError
-	fmt.Println(errors.As(err, &format), err)
+	fmt.Println(errors.As(err, &format), format.Found)
 	// Output:
 	// wav mulaw 8000 1s
 	// 16000 samples, 0 windows
-	// true ogg is not supported: send one of wav, mp3, flac
+	// true pdf
 }

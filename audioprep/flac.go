@@ -28,9 +28,11 @@ type flacDecoder struct {
 	info   *meta.StreamInfo
 	block  []float32
 	open   bool
-	bad    int   // frames that did not decode
-	lost   int64 // bytes passed over between frames
-	redone int64 // bytes decoded in vain
+	form   flacHeader // of the first frame
+	base   int64      // sample frames that the sink had before this stream
+	bad    int        // frames that did not decode
+	lost   int64      // bytes passed over between frames
+	redone int64      // bytes decoded in vain
 }
 
 func decodeFLAC(in *input, s *sink) error {
@@ -39,6 +41,11 @@ func decodeFLAC(in *input, s *sink) error {
 	if err != nil {
 		return &CorruptError{Container: "flac", Err: err}
 	}
+	return decodeFLACFrames(in, s, info)
+}
+
+// decodeFLACFrames decodes the frames that in holds from its position on.
+func decodeFLACFrames(in *input, s *sink, info *meta.StreamInfo) error {
 	d := &flacDecoder{s: s, w: &sliding{in: in}, info: info}
 	for d.bad < maxBadFrames {
 		more, err := d.next()
@@ -50,13 +57,13 @@ func decodeFLAC(in *input, s *sink) error {
 		}
 	}
 	if !d.open {
-		return &CorruptError{Container: "flac", Err: errAbsent}
+		return &CorruptError{Container: s.info.Container, Err: errAbsent}
 	}
 	if d.bad > 0 || d.lost > 0 {
 		s.faults(fmt.Sprintf("%d damaged frames were left out, %d bytes between frames passed over", d.bad, d.lost))
 	}
-	if n := info.NSamples; n > uint64(s.frames) {
-		s.faults(fmt.Sprintf("truncated: the header claims %d samples, %d are there", n, s.frames))
+	if n, got := info.NSamples, uint64(s.frames-d.base); n > got {
+		s.faults(fmt.Sprintf("truncated: the header claims %d samples, %d are there", n, got))
 	}
 	return nil
 }
@@ -179,17 +186,18 @@ func (d *flacDecoder) decode(h flacHeader, b []byte) (f *frame.Frame, n int) {
 func (d *flacDecoder) emit(h flacHeader, f *frame.Frame) error {
 	if !d.open {
 		if err := d.s.open(int64(h.rate), h.channels); err != nil {
-			return &CorruptError{Container: "flac", Err: err}
+			return &CorruptError{Container: d.s.info.Container, Err: err}
 		}
-		d.open = true
+		d.open, d.form, d.base = true, h, d.s.frames
 		if err := d.s.expect(int64(d.info.NSamples), false, d.w.in.size); err != nil {
 			return err
 		}
-	} else if h.channels != d.s.info.Channels || h.rate != d.s.info.SampleRate {
+	} else if h.channels != d.form.channels || h.rate != d.form.rate {
 		d.bad++ // a stray frame of another stream
 		return nil
 	}
-	if gap := h.sample - d.s.frames; d.bad > 0 && gap > 0 && d.s.frames > 0 && gap <= int64(maxLostSeconds*h.rate) {
+	have := d.s.frames - d.base
+	if gap := h.sample - have; (d.bad > 0 || d.lost > 0) && gap > 0 && have > 0 && gap <= int64(maxLostSeconds*h.rate) {
 		if err := d.s.write(make([]float32, int(gap)*h.channels)); err != nil {
 			return err
 		}

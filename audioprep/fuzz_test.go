@@ -3,6 +3,7 @@ package audioprep
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"testing"
 	"time"
@@ -27,7 +28,14 @@ const fuzzLimit = 20 * time.Second
 // formats that compress without bound.
 func checkDecode(t *testing.T, b []byte, perByte int) {
 	t.Helper()
-	lim := Limits{MaxDuration: fuzzLimit}
+	checkDecodeWithin(t, b, perByte, fuzzLimit)
+}
+
+// checkDecodeWithin is checkDecode for formats that say how long a hole is: much
+// silence takes long.
+func checkDecodeWithin(t *testing.T, b []byte, perByte int, limit time.Duration) {
+	t.Helper()
+	lim := Limits{MaxDuration: limit}
 	pcm, err := Decode(context.Background(), bytes.NewReader(b), lim)
 	again, againErr := Decode(context.Background(), &pieces{Reader: bytes.NewReader(b)}, lim)
 	if (err == nil) != (againErr == nil) || err != nil && err.Error() != againErr.Error() {
@@ -49,7 +57,7 @@ func checkDecode(t *testing.T, b []byte, perByte int) {
 	if perByte > 0 && len(pcm.Samples) > perByte*len(b) {
 		t.Fatalf("got %d samples of %d bytes", len(pcm.Samples), len(b))
 	}
-	if pcm.Info.Duration > fuzzLimit {
+	if pcm.Info.Duration > limit {
 		t.Fatalf("got %v, over the limit", pcm.Info.Duration)
 	}
 }
@@ -93,6 +101,38 @@ func FuzzMP3(f *testing.F) {
 	})
 }
 
+// withChecksums sets the checksums of all Ogg pages in b right: else nothing that
+// was changed would get past them.
+func withChecksums(b []byte) []byte {
+	b = bytes.Clone(b)
+	for at := 0; at+oggHeaderBytes <= len(b); {
+		if !bytes.HasPrefix(b[at:], oggMagic) {
+			at++
+			continue
+		}
+		n := oggHeaderBytes + int(b[at+26])
+		for _, v := range b[at+oggHeaderBytes : min(at+n, len(b))] {
+			n += int(v)
+		}
+		page := b[at:min(at+n, len(b))]
+		binary.LittleEndian.PutUint32(page[22:], oggCRC(page))
+		at += n
+	}
+	return b
+}
+
+func FuzzOgg(f *testing.F) {
+	for _, name := range []string{"silk.opus", "hybrid.opus", "celt.opus", "surround.opus"} {
+		packets, granules := oggPackets(f, testFile(f, name))
+		f.Add(oggWrite(1, packets[:8], granules[:8], 3))
+	}
+	b := testFile(f, "flac.oga")
+	f.Add(b[:min(len(b), 9000)])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		checkDecodeWithin(t, withChecksums(b), 0, time.Second)
+	})
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add(riff(fmtChunk(tagPCM, 1, 8000, 8), chunk("data", []byte{1, 2, 3, 4})))
 	f.Add(flacFile([][]float32{noise(100, 0.5, 1)}, 16000, 16, 100))
@@ -113,6 +153,8 @@ func TestPieces(t *testing.T) {
 		"wav":  riff(fmtChunk(tagPCM, 2, 44100, 16), chunk("data", encode(interleave(x, x), "s16"))),
 		"flac": flacFile([][]float32{x, x}, 22050, 16, 20000),
 		"mp3":  mp3File(t, "44100-joint"),
+		"opus": testFile(t, "celt.opus"),
+		"oga":  testFile(t, "flac.oga"),
 	} {
 		want, err := decodeBytes(file)
 		if err != nil {

@@ -119,7 +119,7 @@ func (in *input) sniff() (string, error) {
 		}
 	}
 	name := Sniff(in.peek(sniffBytes))
-	if tagged && name != "flac" && name != "wav" {
+	if tagged && name != "flac" && name != "wav" && name != "aac" && name != "ogg" {
 		name = "mp3"
 	}
 	if in.err != nil {

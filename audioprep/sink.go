@@ -30,7 +30,8 @@ type sink struct {
 	mix      *mixer
 	rs       *resampler
 	out      []float32
-	frames   int64 // sample frames taken so far
+	frames   int64         // sample frames taken so far in this form
+	before   time.Duration // of what was taken in other forms
 	mono     []float32
 	garbage  int64 // samples that were NaN, infinite or absurd
 	overload int64 // samples beyond full scale
@@ -49,7 +50,8 @@ func (s *sink) faults(text ...string) {
 	}
 }
 
-// open sets the form of the blocks to come; it is called once, before write.
+// open sets the form of the blocks to come. It is called before write, and again
+// where a file goes on in another form.
 func (s *sink) open(rate int64, channels int) error {
 	if rate < minRate || rate > maxRate {
 		return fmt.Errorf("a sample rate of %d Hz is absurd: %d to %d are taken", rate, minRate, maxRate)
@@ -57,7 +59,16 @@ func (s *sink) open(rate int64, channels int) error {
 	if channels < 1 || channels > maxChannels {
 		return fmt.Errorf("%d channels: 1 to %d are taken", channels, maxChannels)
 	}
-	s.info.SampleRate, s.info.Channels = int(rate), channels
+	if s.rs != nil {
+		if int(rate) == s.rs.from && channels == s.mix.channels {
+			return nil
+		}
+		s.flush()
+		s.before = durationOf(int64(len(s.out)), SampleRate)
+		s.frames = 0
+	} else {
+		s.info.SampleRate, s.info.Channels = int(rate), channels
+	}
 	s.mix = newMixer(channels, int(rate))
 	s.rs = newResampler(int(rate), SampleRate)
 	return nil
@@ -77,6 +88,9 @@ func (s *sink) expect(frames int64, certain bool, fileBytes int64) error {
 	if !certain {
 		frames = min(frames, fileBytes)
 	}
+	if s.out != nil {
+		return nil // more of a file whose beginning made the room
+	}
 	s.out = make([]float32, 0, frames/rate*SampleRate+frames%rate*SampleRate/rate+1)
 	return nil
 }
@@ -88,7 +102,7 @@ func (s *sink) write(block []float32) error {
 		return err
 	}
 	s.clean(block)
-	s.frames += int64(len(block) / s.info.Channels)
+	s.frames += int64(len(block) / s.mix.channels)
 	if got := s.duration(); s.max > 0 && got > s.max {
 		return &LimitError{What: "duration", Got: got, Max: s.max}
 	}
@@ -114,7 +128,7 @@ func (s *sink) clean(block []float32) {
 }
 
 func (s *sink) duration() time.Duration {
-	return durationOf(s.frames, int64(s.info.SampleRate))
+	return s.before + durationOf(s.frames, int64(s.rs.from))
 }
 
 // durationOf is how long so many sample frames last, without overflow.
@@ -129,14 +143,19 @@ func durationOf(frames, rate int64) time.Duration {
 	return time.Duration(sec)*time.Second + time.Duration(frames%rate)*time.Second/time.Duration(rate)
 }
 
-// finish flushes what the mixer and the resampler hold and returns the result.
-func (s *sink) finish() (*PCM, error) {
-	if s.frames == 0 {
-		return nil, ErrEmpty
-	}
+// flush takes out what the mixer and the resampler hold.
+func (s *sink) flush() {
 	s.mono = s.mix.flush(s.mono[:0])
 	s.out = s.rs.write(s.out, s.mono)
 	s.out = s.rs.flush(s.out)
+}
+
+// finish flushes what the mixer and the resampler hold and returns the result.
+func (s *sink) finish() (*PCM, error) {
+	if s.rs == nil {
+		return nil, ErrEmpty
+	}
+	s.flush()
 	if len(s.out) == 0 {
 		return nil, ErrEmpty
 	}
