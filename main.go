@@ -25,6 +25,7 @@ type commandLine struct {
 	Serve      serveCmd      `cmd:"" help:"Answer transcription requests over HTTP."`
 	Models     modelsCmd     `cmd:"" help:"List, fetch, describe and remove models."`
 	Doctor     doctorCmd     `cmd:"" help:"Say what this machine has, what will be used and what is missing."`
+	Sim        simCmd        `cmd:"" help:"Show what ways of forming batches do under load, on a made-up device."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
 
