@@ -17,10 +17,11 @@ type Model interface {
 	// job is done; spans are the stretches with speech in them, in order. The error is a
 	// *[OptionError] for a wish that the model can't fulfil. Safe for concurrent use.
 	NewJob(samples []float32, spans []Span, o Options) (Job, error)
-	// Run runs windows of any of the model's jobs to their end, as one batch, and
-	// returns one error for each, nil where all went well. When ctx ends it returns
-	// soon, with ctx's error for what was not finished. One call at a time.
-	Run(ctx context.Context, batch []Window) []error
+	// Run runs windows of any of the model's jobs to their end, as one batch. It calls done once for
+	// each, as it ends, with nil or what went wrong. Between steps, when places are free, it may call more, if
+	// that's not nil, for up to so many windows that join the batch then and there. When ctx ends it returns soon, with
+	// ctx's error for what was not finished. Both are called from within Run, which is for one call at a time.
+	Run(ctx context.Context, batch []Window, more func(free int) []Window, done func(w Window, err error))
 	// Close gives the model's memory back. No call may be under way.
 	Close() error
 }
@@ -30,6 +31,9 @@ type Job interface {
 	// Next returns up to max windows that can run now, in order; empty when everything
 	// has been handed out, or, for a chain, when its last window was the end.
 	Next(max int) []Window
+	// Cancel says that nobody waits for the result any more: its windows leave their batch at the
+	// next step, with context.Canceled. Safe at any time.
+	Cancel()
 	// Progress is how many samples are done with, out of how many. Safe at any time.
 	Progress() (done, total int)
 	// Result is what was heard, once Next is empty and every window has run.

@@ -55,7 +55,7 @@ func (m *fakeModel) NewJob(samples []float32, spans []engine.Span, o engine.Opti
 	return &fakeJob{samples: samples, spans: spans, options: o}, nil
 }
 
-func (m *fakeModel) Run(ctx context.Context, batch []engine.Window) []error {
+func (m *fakeModel) Run(ctx context.Context, batch []engine.Window, _ func(int) []engine.Window, done func(engine.Window, error)) {
 	m.batches.Add(1)
 	select {
 	case m.begun <- struct{}{}:
@@ -64,26 +64,24 @@ func (m *fakeModel) Run(ctx context.Context, batch []engine.Window) []error {
 	m.mu.Lock()
 	hold, fail, panics := m.hold, m.fail, m.panics
 	m.mu.Unlock()
-	errs := make([]error, len(batch))
 	if hold != nil {
 		select {
 		case <-hold:
 		case <-ctx.Done():
-			for i := range errs {
-				errs[i] = ctx.Err()
+			for _, w := range batch {
+				done(w, ctx.Err())
 			}
-			return errs
+			return
 		}
 	}
 	if panics {
 		panic("the fake was told to")
 	}
-	for i, w := range batch {
-		errs[i] = fail
+	for _, w := range batch {
 		w.(*fakeWindow).run()
 		m.windows.Add(1)
+		done(w, fail)
 	}
-	return errs
 }
 
 func (m *fakeModel) Close() error {
@@ -110,8 +108,11 @@ type fakeJob struct {
 	options engine.Options
 	next    int
 	done    atomic.Int64
-	mu      sync.Mutex
-	heard   []engine.Segment
+
+	cancelled atomic.Bool
+
+	mu    sync.Mutex
+	heard []engine.Segment
 }
 
 type fakeWindow struct {
@@ -128,6 +129,8 @@ func (j *fakeJob) Next(max int) []engine.Window {
 	}
 	return out
 }
+
+func (j *fakeJob) Cancel() { j.cancelled.Store(true) }
 
 func (j *fakeJob) Progress() (done, total int) { return int(j.done.Load()), len(j.samples) }
 

@@ -147,6 +147,7 @@ func (t *Transcriber) Transcribe(ctx context.Context, in Input) (*Transcript, er
 	})
 	stop(err == nil)
 	if err != nil {
+		job.Cancel() // windows of it may still be in a batch
 		if errors.Is(err, batcher.ErrFatal) {
 			t.lost.CompareAndSwap(nil, &err)
 		}

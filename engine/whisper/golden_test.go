@@ -214,3 +214,16 @@ func fromJSON(t testing.TB, text string, v any) {
 		t.Fatal(err)
 	}
 }
+
+// runAll runs one batch and returns one error for each of its windows.
+func runAll(ctx context.Context, m *Model, batch []engine.Window) []error {
+	errs := make([]error, len(batch))
+	m.Run(ctx, batch, nil, func(w engine.Window, err error) {
+		for i := range batch {
+			if batch[i] == w {
+				errs[i] = err
+			}
+		}
+	})
+	return errs
+}

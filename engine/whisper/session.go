@@ -37,20 +37,7 @@ type place struct {
 }
 
 // Run implements [engine.Model].
-func (m *Model) Run(ctx context.Context, batch []engine.Window) []error {
-	errs := make([]error, len(batch))
-	m.RunSteps(ctx, batch, nil, func(w engine.Window, err error) {
-		for i := range batch {
-			if batch[i] == w {
-				errs[i] = err
-			}
-		}
-	})
-	return errs
-}
-
-// RunSteps runs a batch; see the interface.
-func (m *Model) RunSteps(ctx context.Context, batch []engine.Window, more func(free int) []engine.Window, done func(w engine.Window, err error)) {
+func (m *Model) Run(ctx context.Context, batch []engine.Window, more func(free int) []engine.Window, done func(w engine.Window, err error)) {
 	s := &session{m: m, more: more, done: done}
 	for i := range int32(m.dec.cross.Slots()) {
 		s.windows = append(s.windows, i)

@@ -27,7 +27,7 @@ func TestWindowsJoin(t *testing.T) {
 	batch, waiting := waiting[:3], waiting[3:]
 	done := map[engine.Window]int{}
 	asked := 0
-	m.RunSteps(context.Background(), batch, func(free int) []engine.Window {
+	m.Run(context.Background(), batch, func(free int) []engine.Window {
 		if free < 1 || free > m.info.MaxBatch {
 			t.Errorf("asked for %d windows", free)
 		}
@@ -72,12 +72,12 @@ func TestCancelledWindowsLeave(t *testing.T) {
 		}
 		jobs, batch = append(jobs, j), append(batch, j.Next(1)...)
 	}
-	jobs[0].(*job).Cancel() // before the batch begins
+	jobs[0].Cancel() // before the batch begins
 	asked := 0
 	errs := map[engine.Window]error{}
-	m.RunSteps(context.Background(), batch, func(int) []engine.Window {
+	m.Run(context.Background(), batch, func(int) []engine.Window {
 		if asked++; asked == 2 {
-			jobs[1].(*job).Cancel() // while it runs
+			jobs[1].Cancel() // while it runs
 		}
 		return nil
 	}, func(w engine.Window, err error) { errs[w] = err })

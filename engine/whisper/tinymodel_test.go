@@ -177,7 +177,7 @@ func TestTinyModelBatches(t *testing.T) {
 		jobs = append(jobs, j)
 		batch = append(batch, j.Next(1)...)
 	}
-	for i, err := range m.Run(context.Background(), batch) {
+	for i, err := range runAll(context.Background(), m, batch) {
 		if err != nil {
 			t.Fatal(i, err)
 		}
@@ -216,7 +216,7 @@ func TestTinyModelChains(t *testing.T) {
 
 func TestForeignWindow(t *testing.T) {
 	m := tinyModel(t)
-	if err := m.Run(context.Background(), []engine.Window{foreignWindow{}})[0]; err == nil {
+	if err := runAll(context.Background(), m, []engine.Window{foreignWindow{}})[0]; err == nil {
 		t.Error("a window of another model: no error")
 	}
 }
@@ -287,7 +287,7 @@ func TestRunOnClosedDeviceIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := failing.Run(context.Background(), j.Next(1))[0]; !errors.Is(err, errDevice) {
+	if err := runAll(context.Background(), &failing, j.Next(1))[0]; !errors.Is(err, errDevice) {
 		t.Errorf("got %v, want the device's error", err)
 	}
 }

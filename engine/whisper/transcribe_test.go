@@ -53,7 +53,7 @@ func transcribe(t testing.TB, m *Model, samples []float32, spans []engine.Span, 
 		if len(batch) == 0 {
 			return j.Result()
 		}
-		for _, err := range m.Run(context.Background(), batch) {
+		for _, err := range runAll(context.Background(), m, batch) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -175,7 +175,7 @@ func TestSequentialLikeReference(t *testing.T) {
 						if len(batch) != 1 {
 							t.Fatalf("a chain handed out %d windows at once", len(batch))
 						}
-						if err := m.Run(context.Background(), batch)[0]; err != nil {
+						if err := runAll(context.Background(), m, batch)[0]; err != nil {
 							t.Fatal(err)
 						}
 						passes++
@@ -242,7 +242,7 @@ func TestBatchChangesNothing(t *testing.T) {
 		}
 		jobs, batch = append(jobs, j), append(batch, j.Next(12)...)
 	}
-	for i, err := range m.Run(context.Background(), batch) {
+	for i, err := range runAll(context.Background(), m, batch) {
 		if err != nil {
 			t.Fatal(i, err)
 		}
@@ -263,7 +263,7 @@ func TestRunEndsWithContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := m.Run(ctx, j.Next(1))[0]; !errors.Is(err, context.Canceled) {
+	if err := runAll(ctx, m, j.Next(1))[0]; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
 	// The model is as good as new afterwards.
