@@ -26,7 +26,8 @@
 //
 // # What it does not do
 //
-// It opens no files, knows no HTTP, and decodes WAV, FLAC, MP3 and Ogg (Opus,
+// It opens no files, knows no HTTP, and decodes WAV, FLAC, MP3, MP4
+// (AAC-LC, PCM), ADTS AAC and Ogg (Opus,
 // FLAC) alone: for any other Decode returns a *FormatError that names what was
 // found and what is accepted.
 package audioprep
@@ -101,6 +102,10 @@ func Decode(ctx context.Context, r io.ReadSeeker, lim Limits) (*PCM, error) {
 		err = decodeFLAC(in, s)
 	case "mp3":
 		err = decodeMP3(in, s)
+	case "mp4":
+		err = decodeMP4(in, s)
+	case "aac":
+		err = decodeADTS(in, s)
 	case "ogg":
 		err = decodeOgg(in, s)
 	default:

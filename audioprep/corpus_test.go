@@ -70,9 +70,9 @@ func decodeFile(t testing.TB, path string, lim Limits) (*PCM, error) {
 
 // foreign maps the containers that are not decoded to what Sniff calls them.
 var foreign = map[string]string{
-	".3gp": "mp4", ".aac": "aac", ".ac3": "ac3", ".aifc": "aiff", ".aiff": "aiff", ".amr": "amr",
-	".au": "au", ".caf": "caf", ".m4a": "mp4", ".mka": "matroska", ".mkv": "matroska", ".mov": "mp4",
-	".mp2": "mp2", ".mp4": "mp4", ".w64": "w64",
+	".3gp": "mp4 with AMR", ".ac3": "ac3", ".aifc": "aiff", ".aiff": "aiff", ".amr": "amr",
+	".au": "au", ".caf": "caf", ".mka": "matroska", ".mkv": "matroska",
+	".mp2": "mp2", ".w64": "w64",
 	".wv": "wavpack", ".webm": "webm", ".wma": "asf",
 }
 

@@ -55,6 +55,9 @@ func sniffMPEG(head []byte) string {
 		}
 		h, ok := chainAt(head[i:], atEnd)
 		if !ok {
+			if adtsChainAt(head[i:], atEnd) {
+				return "aac"
+			}
 			continue
 		}
 		switch h.Layer {

@@ -69,6 +69,9 @@ func Sniff(head []byte) string {
 			return m.name
 		}
 	}
+	if isMP4(head) {
+		return "mp4"
+	}
 	if isZlib(head) {
 		return "zlib"
 	}
@@ -110,6 +113,19 @@ func sniffIFF(head []byte) string {
 		return "iff"
 	}
 	return ""
+}
+
+// isMP4 recognises MP4 files that begin with another box than usual: room left free, or a
+// segment of a stream. Words of text may look the same, but not with a size before them.
+func isMP4(b []byte) bool {
+	if len(b) < 8 || b[0] != 0 {
+		return false
+	}
+	switch string(b[4:8]) {
+	case "free", "skip", "wide", "pnot", "styp", "moof", "sidx":
+		return true
+	}
+	return false
 }
 
 // sniffText recognises what a broken client sends instead of audio: a page, an

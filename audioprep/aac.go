@@ -1,0 +1,226 @@
+package audioprep
+
+import (
+	"errors"
+	"fmt"
+
+	"hark/audioprep/internal/aac"
+)
+
+// An .aac file is a chain of ADTS frames, like an MP3 file and with the same things
+// around and between them. There is no word of how much of the beginning is the encoder's
+// delay, so that all is kept.
+
+// adtsChain is how many headers in a row make a stream believable: their sync word is
+// twelve bits, and a few more are fixed.
+const adtsChain = 3
+
+// adtsDecoder finds the frames of such a file and has them decoded.
+type adtsDecoder struct {
+	s      *sink
+	w      *sliding
+	stream aac.ADTSHeader // of the first frame
+	dec    *aacDecoder
+	chain  bool // the last frame ended where the cursor is
+	bad    int  // packets that did not decode
+	first  error
+	good   int
+	lost   int // bytes since the last frame that are no frame
+	passed int // all such bytes within the stream
+	cut    int // bytes of a last frame that is not whole
+}
+
+func decodeADTS(in *input, s *sink) error {
+	s.info.Codec = "aac"
+	if string(in.peek(4)) == "ADIF" {
+		return unsupported("aac with an ADIF header", "")
+	}
+	d := &adtsDecoder{s: s, w: &sliding{in: in}}
+	for {
+		more, err := d.next()
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+	}
+	if d.good == 0 {
+		return noAAC("aac", d.first)
+	}
+	d.dec.note(s)
+	if d.bad > 0 {
+		s.faults(fmt.Sprintf("%d damaged frames were replaced by silence", d.bad))
+	}
+	if d.passed > 0 {
+		s.faults(fmt.Sprintf("%d bytes between frames were passed over", d.passed))
+	}
+	if d.cut > 0 {
+		s.faults(fmt.Sprintf("truncated: the last frame has only %d bytes", d.cut))
+	}
+	return nil
+}
+
+// noAAC is the error for a stream of which nothing could be decoded.
+func noAAC(container string, first error) error {
+	switch {
+	case errors.Is(first, aac.ErrUnsupported):
+		return unsupported(container+" with AAC of another profile than low complexity", "")
+	case first == nil:
+		first = errAbsent
+	}
+	return &CorruptError{Container: container, Err: first}
+}
+
+// next handles what is at the cursor; false at the end of the upload.
+func (d *adtsDecoder) next() (more bool, err error) {
+	b := d.w.fill(aac.ADTSHeaderBytes)
+	if len(b) == 0 {
+		return false, nil
+	}
+	h, ok := aac.ParseADTS(b)
+	ok = ok && (d.dec == nil || h.SameStream(d.stream))
+	if ok && !d.chain {
+		// Not where a frame ended: believe only what goes on as a stream.
+		const enough = adtsChain * 8192 // a frame has at most 8191 bytes
+		b = d.w.fill(enough)
+		ok = adtsChainAt(b, d.w.done && len(b) < enough)
+	}
+	if !ok {
+		d.pass()
+		return true, d.s.ctx.Err()
+	}
+	if b = d.w.fill(h.Bytes); len(b) < h.Bytes {
+		d.cut = len(b)
+		return false, nil
+	}
+	err = d.frame(h, b[:h.Bytes])
+	d.w.skip(h.Bytes)
+	d.chain, d.lost = true, 0
+	return true, err
+}
+
+// adtsChainAt reports whether a chain of frames starts at b. atEnd says that nothing
+// follows b: then a chain that ends with it is good, however short.
+func adtsChainAt(b []byte, atEnd bool) bool {
+	var stream aac.ADTSHeader
+	for i := range adtsChain {
+		h, ok := aac.ParseADTS(b)
+		if !ok || i > 0 && !h.SameStream(stream) {
+			return i > 0 && atEnd && (len(b) < aac.ADTSHeaderBytes || isTrailingTag(b))
+		}
+		if i == 0 {
+			stream = h
+		}
+		if h.Bytes > len(b) {
+			return i > 0 && atEnd
+		}
+		b = b[h.Bytes:]
+	}
+	return true
+}
+
+// pass moves over what is no frame: a tag at once, else to the next byte that a header
+// could start with.
+func (d *adtsDecoder) pass() {
+	b := d.w.fill(4 << 10)
+	if n := tagBytes(b); n > 0 && n <= int64(len(b))+d.w.in.left() {
+		for n > 0 && len(b) > 0 {
+			k := min(n, int64(len(b)))
+			d.w.skip(int(k))
+			n -= k
+			b = d.w.fill(4 << 10)
+		}
+		d.chain = true
+		return
+	}
+	n := 1
+	for n < len(b) && b[n] != 0xff {
+		n++
+	}
+	d.chain = false
+	d.lost += n
+	d.w.skip(n)
+}
+
+// frame decodes the packets of one frame. What was lost before it becomes silence, so
+// that the times of what follows stay right.
+func (d *adtsDecoder) frame(h aac.ADTSHeader, b []byte) error {
+	if d.dec == nil {
+		cfg, err := h.Config(b)
+		if err != nil {
+			return noAAC("aac", err)
+		}
+		if err := d.s.open(int64(cfg.Rate), cfg.Channels); err != nil {
+			return &CorruptError{Container: "aac", Err: err}
+		}
+		d.stream, d.dec = h, newAACDecoder(cfg)
+		guess := d.w.in.size / int64(h.Bytes) * int64(h.Packets*aac.Frame)
+		if err := d.s.expect(guess, false, d.w.in.size); err != nil {
+			return err
+		}
+		d.lost = 0
+	}
+	ch := d.dec.cfg.Channels
+	if d.lost > 0 {
+		d.passed += d.lost
+		gap := (d.lost + h.Bytes/2) / h.Bytes * h.Packets
+		if gap = min(gap, maxLostSeconds*h.Rate/aac.Frame); gap > 0 {
+			if err := d.s.write(make([]float32, gap*aac.Frame*ch)); err != nil {
+				return err
+			}
+		}
+	}
+	b = b[h.HeaderBytes:]
+	for range h.Packets {
+		x, read, err := d.dec.packet(b)
+		if err != nil {
+			d.bad++
+			if d.first == nil {
+				d.first = err
+			}
+			read = len(b) // where the next one begins is not known
+		} else {
+			d.good++
+		}
+		if err := d.s.write(x); err != nil {
+			return err
+		}
+		b = b[min(read+h.PacketTrailer(), len(b)):]
+	}
+	return nil
+}
+
+// aacDecoder decodes the packets of a stream in whatever container.
+type aacDecoder struct {
+	cfg   aac.Config
+	dec   *aac.Decoder
+	block []float32
+}
+
+func newAACDecoder(cfg aac.Config) *aacDecoder {
+	return &aacDecoder{cfg: cfg, dec: aac.NewDecoder(cfg), block: make([]float32, aac.Frame*cfg.Channels)}
+}
+
+// packet decodes one packet. The samples are good until the next call, and silence if
+// there is an error.
+func (a *aacDecoder) packet(b []byte) (x []float32, read int, err error) {
+	read, err = a.dec.Decode(a.block, b)
+	if err != nil {
+		clear(a.block)
+	}
+	return a.block, read, err
+}
+
+// decode makes aacDecoder a packetDecoder.
+func (a *aacDecoder) decode(b []byte) ([]float32, error) {
+	x, _, err := a.packet(b)
+	return x, err
+}
+
+// note says what was left out of HE-AAC.
+func (a *aacDecoder) note(s *sink) {
+	if a.cfg.SBR || a.cfg.PS || a.dec.SBR() {
+		s.faults("HE-AAC: only its AAC-LC core was decoded, without the upper half of the frequencies")
+	}
+}

@@ -1,0 +1,126 @@
+package audioprep
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"hark/audioprep/internal/aac"
+)
+
+// TestADTSWrapping: what stands around the frames changes nothing.
+func TestADTSWrapping(t *testing.T) {
+	plain := adtsFile(t, "16000-mono")
+	want, err := decodeBytes(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPCM(t, want)
+	if in := want.Info; in.Container != "aac" || in.Codec != "aac" || in.SampleRate != 16000 || in.Channels != 1 || in.Faults != nil {
+		t.Errorf("got %+v", in)
+	}
+	// A frame with a checksum says so in its second byte.
+	var protected []byte
+	for b := plain; len(b) > 0; {
+		h, _ := aac.ParseADTS(b)
+		n := h.Bytes + 2
+		head := append([]byte(nil), b[:7]...)
+		head[1] &^= 1
+		head[3] = head[3]&^3 | byte(n>>11)
+		head[4] = byte(n >> 3)
+		head[5] = head[5]&31 | byte(n<<5)
+		protected = append(append(append(protected, head...), 0, 0), b[7:h.Bytes]...)
+		b = b[h.Bytes:]
+	}
+	for name, file := range map[string][]byte{
+		"ID3v2":     append([]byte("ID3\x04\x00\x00\x00\x00\x00\x05abcde"), plain...),
+		"ID3v1":     append(plain[:len(plain):len(plain)], append([]byte("TAG"), make([]byte, 125)...)...),
+		"checksums": protected,
+		"garbage":   append(bytes.Repeat([]byte{0x12, 0xff, 0xf1, 0x00}, 100), plain...),
+	} {
+		pcm, err := decodeBytes(file)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if !equal(pcm.Samples, want.Samples) || pcm.Info.Faults != nil {
+			t.Errorf("%s: got %d samples and %q, want %d", name, len(pcm.Samples), pcm.Info.Faults, len(want.Samples))
+		}
+	}
+}
+
+// TestADTSDamage: frames that can't be decoded become silence, and what follows stands
+// where it stood.
+func TestADTSDamage(t *testing.T) {
+	plain := adtsFile(t, "16000-mono")
+	want, err := decodeBytes(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var at []int
+	for p := 0; p < len(plain); {
+		h, _ := aac.ParseADTS(plain[p:])
+		at = append(at, p)
+		p += h.Bytes
+	}
+	lost := append([]byte(nil), plain...)
+	for i := at[3]; i < at[4]; i++ {
+		lost[i] = 0x55
+	}
+	ones := append([]byte(nil), plain...)
+	for i := at[2] + 7; i < at[3]; i++ {
+		ones[i] = 0xff
+	}
+	for _, c := range []struct {
+		name, fault string
+		file        []byte
+		n           int
+	}{
+		{"a frame overwritten", "bytes between frames were passed over", lost, len(want.Samples)},
+		{"a packet of ones", "1 damaged frames were replaced by silence", ones, len(want.Samples)},
+		{"cut", "truncated", plain[:len(plain)-10], len(want.Samples) - 1024},
+	} {
+		pcm, err := decodeBytes(c.file)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		checkPCM(t, pcm)
+		if len(pcm.Samples) != c.n {
+			t.Errorf("%s: got %d samples, want %d", c.name, len(pcm.Samples), c.n)
+		}
+		if got := strings.Join(pcm.Info.Faults, "; "); !strings.Contains(got, c.fault) {
+			t.Errorf("%s: faults: got %q, want %q", c.name, got, c.fault)
+		}
+		// The second packet behind the damage is whole again, and the last.
+		if d := maxDiff(pcm.Samples[5*1024:c.n], want.Samples[5*1024:c.n]); d > 1e-6 {
+			t.Errorf("%s: the end differs by %v", c.name, d)
+		}
+	}
+}
+
+func TestADTSErrors(t *testing.T) {
+	plain := adtsFile(t, "16000-mono")
+	var fe *FormatError
+	if _, err := decodeBytes([]byte("ADIF\x00\x01\x02\x03")); !errors.As(err, &fe) || !strings.Contains(fe.Found, "ADIF") {
+		t.Errorf("ADIF: got %v", err)
+	}
+	var ce *CorruptError
+	noise := append(append([]byte(nil), plain[:7]...), bytes.Repeat([]byte{1, 2, 3}, 1000)...)
+	noise[3], noise[4] = noise[3]|3, 0xff // a frame of 8 kB
+	if _, err := decodeBytes(noise); !errors.As(err, &ce) || ce.Container != "aac" {
+		t.Errorf("a header and noise: got %v, want a CorruptError", err)
+	}
+}
+
+func FuzzADTS(f *testing.F) {
+	for _, name := range []string{"16000-mono", "44100-clicks", "32000-six"} {
+		f.Add(adtsFile(f, name)[2:1000])
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		// A frame has at least 8 bytes and makes 1024 samples of 7350 Hz or more; lost
+		// bytes make no more silence than frames would.
+		checkDecode(t, append([]byte{0xff, 0xf1}, b...), 1024*16000/7350/8+1)
+	})
+}
