@@ -13,6 +13,15 @@ func TestValidateNamesTheField(t *testing.T) {
 		"CostCapMillis":       {CostCapMillis: -1},
 		"BatchWait":           {BatchWait: MaxBatchWait + time.Nanosecond},
 		"QueueLimit":          {QueueLimit: -1},
+		"Policy":              {Policy: numPolicies},
+		"MaxBatchCostMillis":  {MaxBatchCostMillis: -1},
+		"MinCostMillis":       {MinCostMillis: 2, MaxCostMillis: 1},
+		"MaxCostMillis":       {MaxCostMillis: MaxCostMillis + 1},
+		"TargetP50":           {TargetP50: -1},
+		"RecordingsShare":     {RecordingsShare: 1},
+		"Depth":               {Depth: 3},
+		"QueueBytes":          {QueueBytes: -1},
+		"QueueWait":           {QueueWait: -1},
 	} {
 		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), field+" is ") {
 			t.Errorf("%s: %v", field, err)
