@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"hark/batcher"
 )
 
 // Defaults of Config.
@@ -44,6 +46,10 @@ type Config struct {
 	// MaxPending is how many transcriptions may be under way at once, uploads included; further ones are
 	// answered with 429 before their body is read. Default 512.
 	MaxPending int
+
+	// Scheduling is how requests share the device; what depends on the model (MaxBatch, CostCapMillis) and the Observer
+	// are the server's own. Its QueueLimit defaults to MaxPending.
+	Scheduling batcher.Config
 
 	// MaxDecodedBytes is how much decoded audio of recordings may lie in memory, in bytes; beyond it they wait on disk
 	// before they are decoded. Clips (at most 1.9 MB each) do not count. Default 2 GiB, about 9 h of audio.
@@ -89,6 +95,9 @@ func (c Config) Validate() error {
 			return fmt.Errorf("server: %s is negative, want more than 0, or 0 for the default", f.name)
 		}
 	}
+	if err := c.Scheduling.Validate(); err != nil {
+		return err
+	}
 	if c.SpoolDir != "" {
 		if info, err := os.Stat(c.SpoolDir); err != nil {
 			return fmt.Errorf("server: SpoolDir: %w", err)
@@ -105,6 +114,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.MaxDuration, DefaultMaxDuration)
 	setDefault(&c.SpoolThreshold, DefaultSpoolThreshold)
 	setDefault(&c.MaxPending, DefaultMaxPending)
+	setDefault(&c.Scheduling.QueueLimit, c.MaxPending)
 	setDefault(&c.MaxDecodedBytes, DefaultMaxDecodedBytes)
 	setDefault(&c.UploadIdleTimeout, DefaultUploadIdleTimeout)
 	setDefault(&c.UploadTimeout, DefaultUploadTimeout)

@@ -28,7 +28,8 @@ type apiError struct {
 	param   string // null if empty
 	message string
 	retry   retryAdvice
-	cause   error // for the log; nil if the message says it all
+	busy    *batcher.BusyError // what the queue said, or nil
+	cause   error              // for the log; nil if the message says it all
 }
 
 func (e *apiError) Error() string {
@@ -53,6 +54,15 @@ const (
 // the most that all official clients obey: Go's caps there, Node's goes back to its own shorter wait above 60 s.
 const minRetrySeconds, maxRetrySeconds = 2, 8
 
+// retrySeconds is when to come back: at random, but no later than the queue as it is now would take.
+func retrySeconds(busy *batcher.BusyError) int {
+	most := maxRetrySeconds
+	if busy != nil && busy.Predicted > 0 {
+		most = min(most, max(minRetrySeconds, int(busy.Predicted.Seconds())))
+	}
+	return minRetrySeconds + rand.IntN(most-minRetrySeconds+1)
+}
+
 // kind is the error's type, as OpenAI's API names it.
 func (e *apiError) kind() string {
 	switch {
@@ -68,9 +78,6 @@ func (e *apiError) kind() string {
 func badField(param, code, format string, args ...any) *apiError {
 	return &apiError{status: http.StatusBadRequest, code: code, param: param, message: fmt.Sprintf(format, args...)}
 }
-
-// errDeadline is the cause of a request's context when its own deadline has passed.
-var errDeadline = errors.New("the request's deadline has passed")
 
 // describe maps any error of a request to what the wire shows. ctx is the request's: once the client has
 // hung up, that is the reason for whatever went wrong after it. (An upload that is too slow ends the context too, but its
@@ -89,11 +96,12 @@ func describe(ctx context.Context, err error) *apiError {
 		corrupt *audioprep.CorruptError
 		limit   *audioprep.LimitError
 		option  *engine.OptionError
+		busy    *batcher.BusyError
 	)
 	switch {
 	case errors.As(err, &api):
 		return api
-	case errors.Is(err, errDeadline):
+	case errors.Is(err, batcher.ErrDeadline):
 		return &apiError{status: http.StatusServiceUnavailable, code: "deadline_exceeded", param: "deadline_ms", retry: retryNever,
 			message: "the transcript wasn't ready within deadline_ms: allow more time, or send the request when less is waiting", cause: err}
 	case errors.Is(err, audioprep.ErrEmpty):
@@ -107,8 +115,8 @@ func describe(ctx context.Context, err error) *apiError {
 			message: fmt.Sprintf("the audio is longer than %v, the most that this server takes in one request: cut it into parts", limit.Max)}
 	case errors.As(err, &option):
 		return badField(optionParam(option.Option), "unsupported_value", "%s", option.Reason)
-	case errors.Is(err, batcher.ErrQueueFull):
-		return queueFull(err)
+	case errors.As(err, &busy):
+		return tooBusy(busy)
 	case errors.Is(err, batcher.ErrFatal):
 		return &apiError{status: http.StatusInternalServerError, code: "device_lost", retry: retryNever,
 			message: "the device that runs the model can't be used any more: the server must be restarted", cause: err}
@@ -142,9 +150,31 @@ func optionParam(option string) string {
 	return option
 }
 
-func queueFull(cause error) *apiError {
+func queueFull() *apiError {
 	return &apiError{status: http.StatusTooManyRequests, code: "queue_full", retry: retrySoon,
-		message: "as many requests wait as this server holds: try again after the seconds that Retry-After says", cause: cause}
+		message: "as many requests wait as this server holds: try again after the seconds that Retry-After says"}
+}
+
+// tooBusy is for a request that was not admitted to its lane: it says how long the answer would have taken.
+func tooBusy(busy *batcher.BusyError) *apiError {
+	e := queueFull()
+	e.cause, e.busy = busy, busy
+	wait := ""
+	if busy.Predicted > 0 {
+		wait = fmt.Sprintf(" (the answer would take about %v)", busy.Predicted.Round(100*time.Millisecond))
+	}
+	switch busy.Limit {
+	case batcher.LimitDeadline:
+		e.code, e.param, e.retry = "deadline_unreachable", "deadline_ms", retryNever
+		e.message = "the transcript can't be ready within deadline_ms" + wait + ": allow more time, or send the request when less is waiting"
+	case batcher.LimitBytes:
+		e.message = "the requests that wait hold as much audio as this server keeps" + wait + ": try again after the seconds that Retry-After says"
+	case batcher.LimitWait:
+		e.message = "requests wait longer than this server lets them" + wait + ": try again after the seconds that Retry-After says"
+	default:
+		e.message = "as many requests wait as this server holds" + wait + ": try again after the seconds that Retry-After says"
+	}
+	return e
 }
 
 func stopping(cause error) *apiError {
@@ -192,6 +222,15 @@ type wireError struct {
 		Param   *string `json:"param"`
 		Code    *string `json:"code"`
 	} `json:"error"`
+	// Hark is there where a queue refused the request.
+	Hark *wireBusy `json:"hark,omitempty"`
+}
+
+// wireBusy says what a refused request would have waited for.
+type wireBusy struct {
+	Limit     batcher.Limit `json:"limit"` // "count", "bytes", "wait" or "deadline"
+	Waiting   int           `json:"waiting"`
+	Predicted float64       `json:"predicted_wait_ms"` // 0 while nothing has been measured
 }
 
 // fail answers with an error and notes it for the request's log line. If the body has not been read to its end, it lingers
@@ -208,13 +247,16 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	h := w.Header()
 	switch e.retry {
 	case retrySoon:
-		h.Set("Retry-After", strconv.Itoa(minRetrySeconds+rand.IntN(maxRetrySeconds-minRetrySeconds+1)))
+		h.Set("Retry-After", strconv.Itoa(retrySeconds(e.busy)))
 	case retryNever:
 		h.Set("x-should-retry", "false")
 	}
 	var body wireError
 	body.Error.Message, body.Error.Type = e.message, e.kind()
 	body.Error.Param, body.Error.Code = nullable(e.param), nullable(e.code)
+	if e.busy != nil {
+		body.Hark = &wireBusy{e.busy.Limit, e.busy.Waiting, inMillis(e.busy.Predicted)}
+	}
 	text, err := json.Marshal(body)
 	if err != nil { // strings always marshal
 		panic(err)

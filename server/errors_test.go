@@ -239,7 +239,7 @@ func TestHandlerPanic(t *testing.T) {
 func TestDeadline(t *testing.T) {
 	ts := newTestServer(t, nil)
 	ts.model.set(func(m *fakeModel) { m.hold = make(chan struct{}) })
-	a := ts.transcribe(t, speechWAV(1, 1), "deadline_ms", "20")
+	a := ts.transcribe(t, speechWAV(1, 1), "deadline_ms", "400") // far longer than the warm-up took, so it is let in
 	a.wantError(t, 503, "deadline_exceeded", "deadline_ms")
 	if a.header.Get("x-should-retry") != "false" {
 		t.Error("no x-should-retry: false")
@@ -247,12 +247,59 @@ func TestDeadline(t *testing.T) {
 	contentType, body := form(speechWAV(1, 1), "model", "fake")
 	r, _ := http.NewRequest("POST", ts.url+"/v1/audio/transcriptions", bytes.NewReader(body))
 	r.Header.Set("Content-Type", contentType)
-	r.Header.Set("X-Hark-Deadline-Ms", "20")
-	do(t, r).wantError(t, 503, "deadline_exceeded", "deadline_ms")
+	r.Header.Set("X-Hark-Deadline-Ms", "soon")
+	do(t, r).wantError(t, 400, "invalid_value", "deadline_ms")
 	ts.model.set(func(m *fakeModel) { m.hold = nil })
 	if a := ts.transcribe(t, speechWAV(1, 1), "deadline_ms", "600000"); a.status != 200 {
 		t.Errorf("a deadline far away: status %d", a.status)
 	}
+}
+
+// TestPredictedWait: what can't be done in time, or would wait for too long, is refused at once, with the wait in the body.
+func TestPredictedWait(t *testing.T) {
+	ts := newTestServer(t, func(c *Config) { c.Scheduling.QueueLimit = 1 })
+	hold := make(chan struct{})
+	ts.model.set(func(m *fakeModel) { m.hold = hold })
+	begun := ts.model.batches.Load()
+	answers := make(chan *answer)
+	go func() { answers <- ts.transcribe(t, speechWAV(1, 1)) }()
+	eventually(t, "the first one runs", func() bool { return ts.model.batches.Load() > begun })
+	go func() { answers <- ts.transcribe(t, speechWAV(1, 2)) }()
+	eventually(t, "the second one waits", func() bool { return len(queuedClips(t, ts)) == 1 })
+
+	a := ts.transcribe(t, speechWAV(1, 3))
+	a.wantError(t, 429, "queue_full", "")
+	if wait, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || wait < 1 || wait > 8 {
+		t.Errorf("Retry-After is %q, want 1 to 8", a.header.Get("Retry-After"))
+	}
+	hark := a.json(t)["hark"].(map[string]any)
+	if hark["limit"] != "count" || hark["waiting"] != 1.0 || hark["predicted_wait_ms"].(float64) <= 0 {
+		t.Errorf("got %v", hark)
+	}
+	waiting := queuedClips(t, ts)[0].(map[string]any)
+	if waiting["position"] != 1.0 || waiting["cost_ms"] != 1000.0 || waiting["started"] != false || waiting["waited_ms"].(float64) <= 0 {
+		t.Errorf("GET /v1/queue: got %v", waiting)
+	}
+	close(hold)
+	for range 2 {
+		if a := <-answers; a.status != 200 {
+			t.Errorf("status %d: %s", a.status, a.body)
+		}
+	}
+	a = ts.transcribe(t, speechWAV(29, 1), "deadline_ms", "1")
+	if a.status != 429 && a.status != 503 { // 503 if decoding alone has taken that long
+		t.Errorf("a deadline of 1 ms: status %d: %s", a.status, a.body)
+	}
+	if a.header.Get("x-should-retry") != "false" {
+		t.Error("no x-should-retry: false")
+	}
+}
+
+// queuedClips are the clips that GET /v1/queue shows waiting.
+func queuedClips(t *testing.T, ts *testServer) []any {
+	t.Helper()
+	models := ts.get(t, "/v1/queue").json(t)["models"].([]any)
+	return models[0].(map[string]any)["clips"].([]any)
 }
 
 func TestUploadTimeout(t *testing.T) {

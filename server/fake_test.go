@@ -22,6 +22,7 @@ type fakeModel struct {
 	fail   error         // if set, every window fails with it
 	panics bool
 	jobs   []engine.Options // of all jobs but the warm-up's
+	last   *fakeJob
 
 	begun   chan struct{} // gets one for each batch that begins, while there is room
 	windows atomic.Int64
@@ -50,9 +51,10 @@ func (m *fakeModel) NewJob(samples []float32, spans []engine.Span, o engine.Opti
 		return nil, &engine.OptionError{Option: "task", Reason: "this model can't translate"}
 	}
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.jobs = append(m.jobs, o)
-	m.mu.Unlock()
-	return &fakeJob{samples: samples, spans: spans, options: o}, nil
+	m.last = &fakeJob{samples: samples, spans: spans, options: o}
+	return m.last, nil
 }
 
 func (m *fakeModel) Run(ctx context.Context, batch []engine.Window, _ func(int) []engine.Window, done func(engine.Window, error)) {
@@ -94,6 +96,12 @@ func (m *fakeModel) set(change func(m *fakeModel)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	change(m)
+}
+
+func (m *fakeModel) lastJob() *fakeJob {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.last
 }
 
 func (m *fakeModel) lastOptions() engine.Options {

@@ -41,6 +41,10 @@ type metrics struct {
 	failedWindows  *prometheus.CounterVec   // model
 	turnSeconds    *prometheus.HistogramVec // lane
 	owed           *prometheus.GaugeVec     // model
+	costCap        *prometheus.GaugeVec     // model
+	promoted       *prometheus.CounterVec   // model
+	joined         *prometheus.CounterVec   // model
+	backfilled     *prometheus.CounterVec   // model
 
 	ready prometheus.Gauge
 }
@@ -75,7 +79,11 @@ func newMetrics(loaded func() []engine.ModelInfo) *metrics {
 	m.batchAudio = counter(m, "batch_cost_seconds_total", "Cost of the requests in all batches, in seconds of audio, each counted whole.", "model", "lane")
 	m.failedWindows = counter(m, "failed_windows_total", "Windows that ended with an error.", "model")
 	m.turnSeconds = histogram(m, "turn_seconds", "Length of a lane's turn.", secondsBuckets, "lane")
-	m.owed = gauge(m, "owed_clips", "Clips that the last turn could not fit.", "model")
+	m.owed = gauge(m, "owed_clips", "Clips that were owed a place when the last turn began.", "model")
+	m.costCap = gauge(m, "cost_cap_seconds", "Most audio that a clip turn takes.", "model")
+	m.promoted = counter(m, "promoted_clips_total", "Clips that went before cheaper ones because of their age.", "model")
+	m.joined = counter(m, "joined_windows_total", "Windows that joined a batch while it ran.", "model")
+	m.backfilled = counter(m, "backfilled_windows_total", "Windows that ran in the other lane's batch.", "model")
 
 	m.ready = gauge(m, "ready", "1 once every model is warm, until the server stops.").WithLabelValues()
 	m.registry.MustRegister(
@@ -177,13 +185,19 @@ func (o *batchObserver) RequestDone(e batcher.RequestEvent) {
 func (o *batchObserver) BatchDone(e batcher.BatchEvent) {
 	lane := e.Lane.String()
 	o.m.batchWindows.WithLabelValues(o.model, lane).Observe(float64(e.Windows))
-	o.m.batchFill.WithLabelValues(o.model, lane).Observe(float64(e.Windows) / float64(e.MaxBatch))
+	o.m.batchFill.WithLabelValues(o.model, lane).Observe(float64(e.Windows-e.Added) / float64(e.MaxBatch))
 	o.m.batchSeconds.WithLabelValues(o.model, lane).Observe(e.Run.Seconds())
 	o.m.batchAudio.WithLabelValues(o.model, lane).Add(float64(e.CostMillis) / 1000)
 	o.m.failedWindows.WithLabelValues(o.model).Add(float64(e.Failed))
+	o.m.joined.WithLabelValues(o.model).Add(float64(e.Added))
+	o.m.backfilled.WithLabelValues(o.model).Add(float64(e.Backfilled))
 }
 
 func (o *batchObserver) TurnDone(e batcher.TurnEvent) {
 	o.m.turnSeconds.WithLabelValues(e.Lane.String()).Observe(e.Length.Seconds())
 	o.m.owed.WithLabelValues(o.model).Set(float64(e.Owed))
+	o.m.promoted.WithLabelValues(o.model).Add(float64(e.Promoted))
+	if e.Lane == batcher.Clips {
+		o.m.costCap.WithLabelValues(o.model).Set(float64(e.CapMillis) / 1000)
+	}
 }

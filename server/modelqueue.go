@@ -30,7 +30,8 @@ func (t *Transcriber) queue(ctx context.Context, name string) (*modelQueue, erro
 	}
 	model := ref.Model()
 	info := model.Info()
-	cfg := batcher.Config{MaxBatch: info.MaxBatch, CostCapMillis: info.BudgetMillis, QueueLimit: t.cfg.QueueLimit}
+	cfg := t.cfg.Scheduling
+	cfg.MaxBatch, cfg.CostCapMillis = info.MaxBatch, info.BudgetMillis
 	if t.cfg.Observer != nil {
 		cfg.Observer = t.cfg.Observer(info)
 	}
@@ -71,6 +72,17 @@ func (t *Transcriber) Warm(ctx context.Context, name string) error {
 		return fmt.Errorf("warm %s: %w", name, err)
 	}
 	return nil
+}
+
+// Queues returns a snapshot of every model's batcher, by the model's name.
+func (t *Transcriber) Queues() map[string]batcher.Queue {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	queues := make(map[string]batcher.Queue, len(t.queues))
+	for name, q := range t.queues {
+		queues[name] = q.batcher.Queue()
+	}
+	return queues
 }
 
 // Lost returns why a model's device can't be used any more, or nil while all is well.

@@ -25,6 +25,7 @@ func (s *Server) routes() http.Handler {
 	r.Post("/v1/audio/translations", s.transcription(dialect{openAI: true, task: engine.Translate}))
 	r.Get("/v1/models", s.listModels)
 	r.Get("/v1/models/*", s.showModel) // a model's name may be a path
+	r.Get("/v1/queue", s.queue)
 	r.Get("/healthz", s.health)
 	r.Get("/readyz", s.ready)
 	r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))

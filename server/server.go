@@ -54,7 +54,7 @@ func New(cfg Config, models *engine.Registry, log zerolog.Logger) (*Server, erro
 	s.transcriber = NewTranscriber(models, TranscriberConfig{
 		MaxDuration:     cfg.MaxDuration,
 		MaxDecodedBytes: cfg.MaxDecodedBytes,
-		QueueLimit:      cfg.MaxPending,
+		Scheduling:      cfg.Scheduling,
 		Observer:        s.metrics.observer,
 	})
 	s.cutCtx, s.cut = context.WithCancel(context.Background())
@@ -177,7 +177,7 @@ func (s *Server) admit() (*place, error) {
 		return nil, stopping(nil)
 	}
 	if s.pending.Load() >= int64(s.cfg.MaxPending) {
-		return nil, queueFull(nil)
+		return nil, queueFull()
 	}
 	s.pending.Add(1)
 	s.metrics.pending.Inc()

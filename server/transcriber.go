@@ -24,8 +24,8 @@ type TranscriberConfig struct {
 	MaxDuration time.Duration
 	// MaxDecodedBytes is how much decoded audio of recordings may lie in memory; 0: no limit.
 	MaxDecodedBytes int64
-	// QueueLimit is how many requests may wait for a model; 0: the batcher's default.
-	QueueLimit int
+	// Scheduling is how requests share the device; MaxBatch, CostCapMillis and Observer are filled in for each model.
+	Scheduling batcher.Config
 	// Observer is told about every model's batches, for metrics; nil: nobody is.
 	Observer func(model engine.ModelInfo) batcher.Observer
 }
@@ -63,8 +63,10 @@ type Input struct {
 	Audio io.ReadSeeker
 	// Options are the wishes.
 	Options engine.Options
-	// Caller says who asks; requests of one caller share their turns.
+	// Caller says who asks; callers share the device evenly.
 	Caller string
+	// Deadline is when an answer is of no use any more; zero means never.
+	Deadline time.Time
 	// Decoded, if not nil, is called once, when Audio isn't read any more and there was no error yet.
 	Decoded func()
 	// Progress, if not nil, is called now and then, and last with done = total, while the model works: how much
@@ -95,7 +97,7 @@ type Transcript struct {
 // Transcribe takes one input to its transcript.
 //
 // The errors are those of audioprep.Decode (ErrEmpty, *FormatError, *CorruptError, *LimitError), *engine.OptionError for a wish
-// that the model can't fulfil, batcher.ErrQueueFull, batcher.ErrClosed, ctx's error when it ends, and whatever
+// that the model can't fulfil, batcher.ErrQueueFull, batcher.ErrDeadline, batcher.ErrClosed, ctx's error when it ends, and whatever
 // loading or running the model failed with.
 func (t *Transcriber) Transcribe(ctx context.Context, in Input) (*Transcript, error) {
 	q, err := t.queue(ctx, in.Model)
@@ -138,13 +140,18 @@ func (t *Transcriber) Transcribe(ctx context.Context, in Input) (*Transcript, er
 		return tr, nil
 	}
 
-	stop := watch(job, in.Progress)
-	stats, err := q.batcher.Do(ctx, batcher.Request[engine.Window]{
+	request := batcher.Request[engine.Window]{
 		Lane:       tr.Lane,
 		CostMillis: millis(costSamples),
 		Caller:     in.Caller,
 		Work:       job,
-	})
+		Bytes:      int64(len(p.samples)) * 4,
+	}
+	if !in.Deadline.IsZero() {
+		request.Deadline = max(time.Until(in.Deadline), 1)
+	}
+	stop := watch(job, in.Progress)
+	stats, err := q.batcher.Do(ctx, request)
 	stop(err == nil)
 	if err != nil {
 		job.Cancel() // windows of it may still be in a batch

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"hark/batcher"
 	"hark/engine"
 )
 
@@ -172,27 +173,29 @@ func (s *Server) run(r *http.Request, up *upload, v *wishes, model string, begin
 	if err != nil {
 		return nil, err
 	}
-	ctx := r.Context()
-	if v.deadline > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadlineCause(ctx, begin.Add(v.deadline), errDeadline)
-		defer cancel()
-	}
-	t, err := s.transcriber.Transcribe(ctx, Input{
+	in := Input{
 		Model:   model,
 		Audio:   audio,
 		Options: v.options,
 		Caller:  caller(r),
 		Decoded: up.Close,
-	})
-	if err != nil && r.Context().Err() == nil && errors.Is(context.Cause(ctx), errDeadline) {
-		return nil, fmt.Errorf("%w: %w", errDeadline, err)
+	}
+	ctx := r.Context()
+	if v.deadline > 0 {
+		in.Deadline = begin.Add(v.deadline)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, in.Deadline, batcher.ErrDeadline) // decoding has to end by then too
+		defer cancel()
+	}
+	t, err := s.transcriber.Transcribe(ctx, in)
+	if err != nil && r.Context().Err() == nil && errors.Is(context.Cause(ctx), batcher.ErrDeadline) {
+		return nil, fmt.Errorf("%w: %w", batcher.ErrDeadline, err)
 	}
 	return t, err
 }
 
 // serverTiming tells a browser's network panel where the time went (W3C Server Timing).
 func serverTiming(received time.Duration, t *Transcript) string {
-	return fmt.Sprintf("receive;dur=%.1f, decode;dur=%.1f, queue;dur=%.1f, compute;dur=%.1f",
-		inMillis(received), inMillis(t.Decode), inMillis(t.Queue), inMillis(t.Compute))
+	return fmt.Sprintf(`receive;dur=%.1f, decode;dur=%.1f, queue;dur=%.1f;desc="%d turns", compute;dur=%.1f`,
+		inMillis(received), inMillis(t.Decode), inMillis(t.Queue), t.TurnsWaited, inMillis(t.Compute))
 }
