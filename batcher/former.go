@@ -338,10 +338,10 @@ func (f *Former[W]) leave(it *Item[W]) {
 }
 
 // most is how many windows an item is asked for at once: a batch's worth, so that they always fit an empty batch, or
-// what a recording may run until it goes to its lane's tail.
+// more where they are handed on piece by piece.
 func (f *Former[W]) most(it *Item[W]) int {
 	if f.policy == Windowed && it.Lane == Recordings {
-		return leaseWindows
+		return fetchWindows
 	}
 	return f.maxBatch
 }

@@ -54,6 +54,9 @@ func (m *meter) fit() {
 // seen reports whether a batch of n windows has been measured.
 func (m *meter) seen(n int) bool { return n < len(m.mean) && m.mean[n] > 0 }
 
+// knows reports whether time(n) is more than a guess: measured, or between or beyond two sizes that were.
+func (m *meter) knows(n int) bool { return m.distinct > 1 || m.seen(n) }
+
 // time returns what a batch of n windows takes, in seconds; 0 if nothing has been measured.
 func (m *meter) time(n int) float64 {
 	if m.seen(n) {

@@ -3,6 +3,10 @@ package batcher
 // leaseWindows is how many windows a recording runs before it goes to its lane's tail (rule 10).
 const leaseWindows = 30
 
+// fetchWindows is how many windows a recording is asked for at once: enough for two stretches, so that one that is alone
+// fills its batches, since it can't be asked again while windows of it run.
+const fetchWindows = 2 * leaseWindows
+
 // windowCharge is what a window of a recording counts for towards its caller's share, in ms; the recording's cost in
 // all, however many windows it comes to.
 const windowCharge = 30_000
@@ -19,7 +23,7 @@ func (f *Former[W]) fillRecordings(b *Batch[W], n int, ended []*Item[W]) []*Item
 			it.lease = leaseWindows
 		}
 		l.remove(it)
-		if len(it.ready) == 0 && !f.fetch(it, it.lease) {
+		if len(it.ready) == 0 && !f.fetch(it, f.most(it)) {
 			f.leave(it)
 			ended = append(ended, it)
 			continue
@@ -83,16 +87,17 @@ func (f *Former[W]) plan() int {
 func (f *Former[W]) backfill(b *Batch[W], ended []*Item[W]) []*Item[W] {
 	other := 1 - b.Lane
 	free := f.maxBatch - b.NumWindows
-	if free <= 0 || !f.backfills[other].worth(&f.meters[other], f.meters[b.Lane].time(b.NumWindows)) {
+	own := &f.meters[b.Lane]
+	if free <= 0 || !own.knows(b.NumWindows) || !f.backfills[other].worth(&f.meters[other], own.time(b.NumWindows)) {
 		return ended
 	}
-	own := b.NumWindows
+	windows := b.NumWindows
 	if other == Recordings {
 		ended = f.fillRecordings(b, free, ended)
 	} else {
 		ended = f.backfillClips(b, ended)
 	}
-	b.Backfilled = b.NumWindows - own
+	b.Backfilled = b.NumWindows - windows
 	return ended
 }
 

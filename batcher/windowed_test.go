@@ -1,0 +1,421 @@
+package batcher
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// bench drives a Former of policy windowed on a device that takes so much a batch and so much a window.
+type bench struct {
+	*desk
+	fixed  float64           // seconds
+	each   [numLanes]float64 // seconds that a window adds
+	device [numLanes]float64 // seconds that a lane's turns have taken
+}
+
+func newBench(c Config) *bench {
+	c.NoAdapt = true
+	if c.CostCapMillis == 0 {
+		c.CostCapMillis = 720_000
+	}
+	b := &bench{desk: newDeskFor(c), fixed: 0.6, each: [numLanes]float64{0.021, 0.021}}
+	b.now = time.Unix(0, 0)
+	return b
+}
+
+// next runs a batch and returns it as text; the device's time goes to the lane whose turn it is.
+func (d *bench) next() string {
+	b, _ := d.f.Next(d.now)
+	if b == nil {
+		return ""
+	}
+	seconds := d.fixed
+	for _, p := range b.Parts {
+		seconds += d.each[p.Item.Lane] * float64(len(p.Windows))
+	}
+	d.device[b.Lane] += seconds
+	d.now = d.now.Add(time.Duration(seconds * 1e9))
+	d.f.Done(d.now)
+	return d.show(b)
+}
+
+// by has the next items belong to a caller.
+func (d *bench) by(caller string, lane Lane, costMillis int64, windows int, names ...string) {
+	for _, name := range names {
+		var step []string
+		for i := range windows {
+			step = append(step, fmt.Sprint(name, ".", i))
+		}
+		it := &Item[string]{Request: Request[string]{Lane: lane, CostMillis: costMillis, Caller: caller, Work: &script{step}}}
+		d.items[name] = it
+		d.f.Add(it, d.now)
+	}
+}
+
+func (d *bench) wantNext(t *testing.T, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if got := d.next(); got != w {
+			t.Fatalf("got %q, want %q", got, w)
+		}
+	}
+}
+
+func TestRule9SharesOfTheDevice(t *testing.T) {
+	for _, share := range []float64{0.3, 0.5, 0.8, 0.89} {
+		d := newBench(Config{RecordingsShare: share, NoBackfill: true})
+		d.fixed, d.each = 0.05, [numLanes]float64{0.1, 0.31} // no batch is a whole number of the other's windows
+		clips := 0
+		for turn := range 400 {
+			for d.f.clips.n < 24 {
+				d.clip(5000, fmt.Sprint("c", clips))
+				clips++
+			}
+			for d.f.recordings.n < 4 {
+				d.recording(50, fmt.Sprint("r", turn, d.f.recordings.n))
+			}
+			d.next()
+			if turn == 20 { // once it has learned what windows cost
+				d.device = [numLanes]float64{}
+			}
+		}
+		got := d.device[Recordings] / (d.device[Clips] + d.device[Recordings])
+		if got < share-0.02 || got > share+0.02 {
+			t.Errorf("recordings have %.3f of the device, want %.2f", got, share)
+		}
+	}
+}
+
+func TestRule9AtLeastOneWindow(t *testing.T) {
+	d := newBench(Config{RecordingsShare: 0.1, NoBackfill: true})
+	d.fixed, d.each = 0, [numLanes]float64{0.01, 5}
+	d.recording(100, "R", "S")
+	d.clip(1, "a", "b")
+	d.next() // R is older
+	d.clip(1, "c")
+	d.wantNext(t, "2: a b c")
+	for turn := 3; turn < 20; turn += 2 {
+		d.clip(1, fmt.Sprint(turn))
+		d.wantNext(t, fmt.Sprintf("%d: R", turn), fmt.Sprintf("%d: %d", turn+1, turn))
+	}
+}
+
+func TestRule9BatchesThatCostNothingMoreAreFilled(t *testing.T) {
+	d := newBench(Config{NoBackfill: true})
+	d.recording(200, "R")
+	d.clip(1, "a")
+	for turn := range 5 {
+		d.next()
+		d.clip(1, fmt.Sprint("x", turn), fmt.Sprint("y", turn))
+	}
+	// A clip turn of two takes 0.642 s, for which a batch of 12 windows, 0.852 s, is too long; but one of two would waste it.
+	for d.f.cur.lane == Clips {
+		d.next()
+		d.clip(1, fmt.Sprint("z", d.f.turns))
+	}
+	if b, _ := d.f.Next(d.now); b.Lane == Recordings && b.NumWindows != 12 {
+		t.Errorf("a batch of %d windows of recordings, want 12", b.NumWindows)
+	}
+}
+
+func TestRule9ALaneWithoutWorkGivesItsTurnAway(t *testing.T) {
+	d := newBench(Config{})
+	d.recording(30, "R")
+	d.wantNext(t, "1: R*12", "2: R*12", "3: R*6", "")
+	d.clip(1, "a")
+	d.wantNext(t, "4: a", "")
+}
+
+func TestRule10AShortOneNeverWaitsForALongOne(t *testing.T) {
+	d := newBench(Config{})
+	d.recording(360, "podcast")
+	d.recording(2, "note")
+	// After 30 windows the note has its go, in the batch whose rest it fits.
+	d.wantNext(t, "1: podcast*12", "2: podcast*12", "3: podcast*6 note*2 podcast*4")
+}
+
+func TestRule10AFinishedRecordingMakesRoomForTheNext(t *testing.T) {
+	d := newBench(Config{})
+	d.recording(5, "R", "S", "T")
+	d.wantNext(t, "1: R*5 S*5 T*2", "2: T*3", "")
+}
+
+func TestRule10ARecordingGoesOnWhereItsTurnEnded(t *testing.T) {
+	d := newBench(Config{NoBackfill: true})
+	d.recording(20, "R", "S")
+	d.clip(1, "a")
+	d.wantNext(t, "1: R*12", "2: a")
+	d.clip(1, "b")
+	if got := d.next(); got[:8] != "3: R*8 S" {
+		t.Errorf("got %q, want the rest of R before S", got)
+	}
+}
+
+func TestRule11AClipTurnIsOneBatch(t *testing.T) {
+	d := newBench(Config{MaxBatch: 2, NoBackfill: true})
+	d.clip(5, "a", "b", "c")
+	d.recording(1, "R", "S")
+	if got := d.next(); got != "1: a b" {
+		t.Fatal(got)
+	}
+	d.clip(1, "late") // binding is late: it's in time for the next clip turn, but what is owed goes first
+	d.wantNext(t, "2: R S", "3: c late", "")
+}
+
+func TestRule11AChainGoesOnInTheNextClipTurn(t *testing.T) {
+	d := newBench(Config{MaxBatch: 2, NoBackfill: true})
+	d.add(Clips, 1, "chain", 1, 1, 1)
+	d.add(Clips, 2, "three", 3)
+	d.recording(8, "R")
+	d.clip(3, "c")
+	d.wantNext(t, "1: chain") // the two windows that three hands out at once don't fit beside it
+	if got := d.next(); got[:4] != "2: R" {
+		t.Fatal(got)
+	}
+	served := map[string]bool{}
+	for s := d.next(); s != ""; s = d.next() {
+		served[s[3:]] = true
+	}
+	for _, name := range []string{"chain", "three", "c"} {
+		if d.items[name].phase != gone {
+			t.Errorf("%s was never served: %v", name, served)
+		}
+	}
+}
+
+func TestRule12PlacesAreFilledFromTheTurnAlone(t *testing.T) {
+	d := newBench(Config{MaxBatch: 4, RecordingsShare: 0.8, NoBackfill: true})
+	d.clip(1, "a", "b", "c", "d", "e")
+	d.recording(40, "R")
+	b, _ := d.f.Next(d.now)
+	d.f.Finish(b.Parts[0].Item, d.now)
+	if parts, _ := d.f.More(1); len(parts) != 0 {
+		t.Errorf("a clip of another turn joined: %v", d.show(&Batch[string]{Parts: parts}))
+	}
+	d.now = d.now.Add(700 * time.Millisecond)
+	d.f.Done(d.now)
+
+	// The quantum is four times the clip turn, 2.8 s, and so are the windows that may join.
+	b, _ = d.f.Next(d.now)
+	planned := d.f.quantum.planned
+	if planned == 0 {
+		t.Fatal("the quantum has room for one batch only")
+	}
+	for range b.NumWindows {
+		d.f.Finish(d.items["R"], d.now)
+	}
+	joined := 0
+	for {
+		parts, _ := d.f.More(4)
+		if len(parts) == 0 {
+			break
+		}
+		for _, p := range parts {
+			joined += len(p.Windows)
+			for range p.Windows {
+				d.f.Finish(p.Item, d.now)
+			}
+		}
+	}
+	if joined != planned || b.Added != planned {
+		t.Errorf("%d windows joined, %d noted, want %d", joined, b.Added, planned)
+	}
+}
+
+func TestRule12AChainGoesOnInsideItsBatch(t *testing.T) {
+	d := newBench(Config{})
+	d.add(Clips, 1, "chain", 1, 1)
+	d.clip(2, "a")
+	if b, _ := d.f.Next(d.now); d.show(b) != "1: chain a" {
+		t.Fatal(d.show(b))
+	}
+	if d.f.Finish(d.items["chain"], d.now) {
+		t.Fatal("the chain ended after its first window")
+	}
+	parts, _ := d.f.More(11)
+	if len(parts) != 1 || parts[0].Item != d.items["chain"] {
+		t.Fatalf("%d parts joined", len(parts))
+	}
+	if !d.f.Finish(d.items["chain"], d.now) {
+		t.Error("the chain goes on after its last window")
+	}
+}
+
+func TestRule13BackfillWhereItHasBeenMeasuredToBeCheap(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		c      Config
+		each   float64 // for a window of a recording
+		filled bool
+	}{
+		{"cheap", Config{}, 0.021, true},
+		{"dear", Config{}, 0.2, false},
+		{"forbidden", Config{NoBackfill: true}, 0.021, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := newBench(tt.c)
+			d.recording(2000, "R")
+			d.clip(1, "c0")
+			d.clip(1, "c00")
+			filled := 0
+			for turn := range 60 {
+				d.clip(1, fmt.Sprint("a", turn), fmt.Sprint("b", turn))
+				b, _ := d.f.Next(d.now)
+				if b.Lane == Clips && turn > 10 {
+					filled += b.Backfilled
+				}
+				own := 0
+				for _, p := range b.Parts {
+					if p.Item.Lane == Recordings {
+						own += len(p.Windows)
+					}
+				}
+				d.now = d.now.Add(time.Duration((0.6 + tt.each*float64(own) + 0.021*float64(b.NumWindows-own)) * 1e9))
+				d.f.Done(d.now)
+			}
+			if (filled > 0) != tt.filled {
+				t.Errorf("%d windows of recordings in clip batches", filled)
+			}
+		})
+	}
+}
+
+func TestRule13BackfillThatProvesDearStops(t *testing.T) {
+	var b backfill
+	lane := newMeter(12)
+	lane.observe(1, 0.621)
+	lane.observe(12, 0.852)
+	if !b.worth(&lane, 0.7) {
+		t.Fatal("a window of 0.021 s is not worth adding to a batch of 0.7 s")
+	}
+	if b.worth(&lane, 0.4) {
+		t.Error("a window of 0.021 s is worth adding to a batch of 0.4 s")
+	}
+	b.observe(0.3)
+	for range retryBackfill {
+		if b.worth(&lane, 0.7) {
+			t.Fatal("it is tried again at once")
+		}
+	}
+	if !b.worth(&lane, 0.7) {
+		t.Error("it is never tried again")
+	}
+	one := newMeter(12)
+	one.observe(3, 0.6)
+	if b.worth(&one, 100) {
+		t.Error("one size of batch tells what a window costs")
+	}
+}
+
+func TestRule14CallersTakeTurnsByCost(t *testing.T) {
+	d := newBench(Config{MaxBatch: 4, NoBackfill: true})
+	d.by("many", Clips, 1000, 1, "m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8")
+	d.by("few", Clips, 2000, 1, "f1", "f2")
+	d.wantNext(t, "1: f1 m1 m2 f2", "2: m3 m4 m5 m6", "3: m7 m8")
+}
+
+func TestRule14OwedIsOwedToCallersInRotation(t *testing.T) {
+	d := newBench(Config{MaxBatch: 2, NoBackfill: true})
+	for _, caller := range []string{"a", "b", "c"} {
+		for i := range 3 {
+			d.by(caller, Clips, 1000, 1, fmt.Sprint(caller, i))
+		}
+	}
+	d.wantNext(t, "1: a0 b0", "2: a1 b1", "3: c0 a2", "4: b2 c1", "5: c2")
+}
+
+func TestRule14RecordingsOfCallersTakeTurnsToo(t *testing.T) {
+	d := newBench(Config{})
+	d.by("many", Recordings, 120_000, 4, "m1", "m2", "m3", "m4", "m5", "m6")
+	d.by("one", Recordings, 60_000, 2, "o")
+	if got := d.next(); got != "1: m1*4 o*2 m2*4 m3*2" {
+		t.Error(got)
+	}
+}
+
+func TestRule14WhoComesBackAtOnceHasNoAdvantage(t *testing.T) {
+	d := newBench(Config{MaxBatch: 1})
+	served := map[string]int{}
+	names := map[string]string{}
+	ask := func(caller string, n int) {
+		name := fmt.Sprint(caller, n)
+		names[name] = caller
+		d.by(caller, Recordings, 30_000, 1, name)
+	}
+	for i, caller := range []string{"a", "b", "c", "d", "e"} {
+		ask(caller, i)
+	}
+	for n := range 100 {
+		name := d.next()
+		name = name[len(fmt.Sprint(n+1))+2:]
+		served[names[name]]++
+		ask(names[name], 100+n)
+	}
+	for caller, n := range served {
+		if n != 20 {
+			t.Errorf("%s was served %d times of 100, want 20", caller, n)
+		}
+	}
+}
+
+func TestCallersAreForgotten(t *testing.T) {
+	d := newBench(Config{})
+	for i := range 20_000 {
+		name := fmt.Sprint(i)
+		d.by(name, Clips, int64(i%7), 1, name)
+		d.by(name, Recordings, 1000, 1, "r"+name)
+		d.next()
+		delete(d.items, name)
+		delete(d.items, "r"+name)
+	}
+	for d.next() != "" {
+	}
+	if n := len(d.f.clips.byKey) + len(d.f.recordings.byKey); n > 2100 {
+		t.Errorf("%d callers are remembered although nobody waits", n)
+	}
+}
+
+// TestRecordingsOfACallerStayWithinARound runs recordings that were there together: none gets further ahead of another
+// than the stretch it keeps the lane for.
+func TestRecordingsOfACallerStayWithinARound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWatcher(Config{MaxBatch: rapid.SampledFrom([]int{1, 3, 12, 64}).Draw(t, "max batch"), NoAdapt: true})
+		w.fixed, w.each = 0.6, 0.021
+		for range rapid.IntRange(2, 5).Draw(t, "recordings") {
+			w.add(shape{lane: Recordings, cost: 3_000_000, windows: rapid.IntRange(1, 120).Draw(t, "windows")}, "")
+		}
+		for {
+			for range rapid.IntRange(0, 5).Draw(t, "clips") {
+				w.add(shape{cost: 1000, windows: 1}, "")
+			}
+			if !w.next(t) {
+				break
+			}
+			for _, a := range w.all {
+				for _, b := range w.all {
+					both := a.lane == Recordings && b.lane == Recordings && !a.gone && !b.gone
+					if both && a.seen < a.windows && b.seen > a.seen+leaseWindows {
+						t.Fatalf("recording %d has run %d windows, recording %d only %d", b.arrival, b.seen, a.arrival, a.seen)
+					}
+				}
+			}
+			w.done(t)
+			if len(w.all) > 400 {
+				break
+			}
+		}
+		w.drain(t)
+	})
+}
+
+func FuzzWindowed(f *testing.F) {
+	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
+		w := newWatcher(drawConfig(t, Windowed))
+		w.fixed, w.each = 0.6, rapid.SampledFrom([]float64{0.021, 0.6}).Draw(t, "each")
+		w.unbounded = true
+		w.repeat(t, func(t *rapid.T) shape { return drawShape(t, 1) })
+	}))
+}
