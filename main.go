@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"hark/batcher"
 )
 
 // commandLine is every command with one line of help. Each flag can also be set through the
@@ -72,7 +74,13 @@ func newParser(cli *commandLine, stdout, stderr io.Writer, exit func(int)) (*kon
 		kong.Name("hark"),
 		kong.Description("Speech to text on your own machine. Every flag can also be set by the environment variable that its help names."),
 		kong.DefaultEnvars("HARK"),
-		kong.Vars{"default_model": defaultModel},
+		kong.Vars{
+			"default_model":  defaultModel,
+			"min_share":      fmt.Sprint(batcher.MinShare),
+			"max_share":      fmt.Sprint(batcher.MaxShare),
+			"max_batch_wait": batcher.MaxBatchWait.String(),
+		},
+		kong.ExplicitGroups([]kong.Group{{Key: "scheduling", Title: "Scheduling:"}}),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
 		kong.Writers(stdout, stderr),
 		kong.Exit(exit),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"hark/batcher"
 	"hark/engine"
 	"hark/server"
 )
@@ -33,11 +34,16 @@ type serveCmd struct {
 	LogLevel  string `enum:"debug,info,warn,error" default:"info" placeholder:"WORD" help:"Least important lines to log: ${enum} (default: ${default})."`
 	LogFormat string `enum:"auto,text,json" default:"auto" placeholder:"WORD" help:"How to log: ${enum}; auto is text on a terminal and json elsewhere (default: ${default})."`
 
-	deviceFlags `embed:""`
+	schedulingFlags `embed:""`
+	deviceFlags     `embed:""`
 }
 
 func (s *serveCmd) Run(ctx context.Context, c *console, cli *commandLine) error {
 	if err := s.check(); err != nil {
+		return err
+	}
+	scheduling, err := s.schedulingFlags.config()
+	if err != nil {
 		return err
 	}
 	log := s.logger(c)
@@ -54,7 +60,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, cli *commandLine) error 
 	}
 	registry := engine.NewRegistry(loader.load)
 	defer registry.Close()
-	srv, err := server.New(s.config(), registry, log)
+	srv, err := server.New(s.config(scheduling), registry, log)
 	if err != nil {
 		return &usage{err}
 	}
@@ -109,7 +115,7 @@ func (s *serveCmd) check() error {
 }
 
 // config is the server's part of the flags.
-func (s *serveCmd) config() server.Config {
+func (s *serveCmd) config(scheduling batcher.Config) server.Config {
 	grace := s.ShutdownGrace
 	if grace == 0 {
 		grace = -1 // the server takes zero for its default
@@ -120,6 +126,7 @@ func (s *serveCmd) config() server.Config {
 		MaxUploadBytes:    int64(s.MaxUpload),
 		MaxDuration:       s.MaxDuration,
 		MaxPending:        s.MaxPending,
+		Scheduling:        scheduling,
 		MaxDecodedBytes:   int64(s.MaxDecoded),
 		SpoolDir:          s.SpoolDir,
 		UploadTimeout:     s.UploadTimeout,
