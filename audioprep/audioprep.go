@@ -27,8 +27,8 @@
 // # What it does not do
 //
 // It opens no files, knows no HTTP, and decodes WAV, FLAC, MP3, MP4
-// (AAC-LC, PCM), ADTS AAC and Ogg (Opus,
-// FLAC) alone: for any other Decode returns a *FormatError that names what was
+// (AAC-LC, PCM), ADTS AAC, Ogg (Opus, FLAC), WebM and Matroska (those and MP3 and
+// PCM) alone: for any other Decode returns a *FormatError that names what was
 // found and what is accepted.
 package audioprep
 
@@ -108,6 +108,8 @@ func Decode(ctx context.Context, r io.ReadSeeker, lim Limits) (*PCM, error) {
 		err = decodeADTS(in, s)
 	case "ogg":
 		err = decodeOgg(in, s)
+	case "webm", "matroska":
+		err = decodeMatroska(in, s, name)
 	default:
 		err = unsupported(name, "")
 	}

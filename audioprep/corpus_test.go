@@ -71,9 +71,9 @@ func decodeFile(t testing.TB, path string, lim Limits) (*PCM, error) {
 // foreign maps the containers that are not decoded to what Sniff calls them.
 var foreign = map[string]string{
 	".3gp": "mp4 with AMR", ".ac3": "ac3", ".aifc": "aiff", ".aiff": "aiff", ".amr": "amr",
-	".au": "au", ".caf": "caf", ".mka": "matroska", ".mkv": "matroska",
+	".au": "au", ".caf": "caf",
 	".mp2": "mp2", ".w64": "w64",
-	".wv": "wavpack", ".webm": "webm", ".wma": "asf",
+	".wv": "wavpack", ".wma": "asf",
 }
 
 // misnamed files are not what their ending says.
@@ -101,6 +101,8 @@ func TestCorpus(t *testing.T) {
 			name, ours := foreign[filepath.Ext(r.Path)], false
 			if m := misnamed[r.Path]; m != "" {
 				name = m
+			} else if r.Codec == "vorbis" && strings.HasSuffix(r.Path, ".webm") {
+				name = "webm with VORBIS"
 			} else if r.Codec == "vorbis" && name == "" || strings.Contains(r.Path, "ogg-headers-only") {
 				name = "ogg with vorbis"
 			} else if name == "" {

@@ -133,6 +133,17 @@ func FuzzOgg(f *testing.F) {
 	})
 }
 
+func FuzzMatroska(f *testing.F) {
+	for _, name := range []string{"opus.webm", "opus-live.webm", "mp3.mka", "flac.mka", "pcm.mka"} {
+		b := testFile(f, name)
+		f.Add(b[:min(len(b), 2500)])
+	}
+	f.Add(opusWebM(f).file()[:3000])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		checkDecodeWithin(t, b, 0, time.Second)
+	})
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add(riff(fmtChunk(tagPCM, 1, 8000, 8), chunk("data", []byte{1, 2, 3, 4})))
 	f.Add(flacFile([][]float32{noise(100, 0.5, 1)}, 16000, 16, 100))
@@ -155,6 +166,8 @@ func TestPieces(t *testing.T) {
 		"mp3":  mp3File(t, "44100-joint"),
 		"opus": testFile(t, "celt.opus"),
 		"oga":  testFile(t, "flac.oga"),
+		"webm": testFile(t, "opus-live.webm"),
+		"mka":  testFile(t, "flac.mka"),
 	} {
 		want, err := decodeBytes(file)
 		if err != nil {

@@ -58,6 +58,11 @@ var tones = []struct {
 	{"celt.opus", "ogg", "opus", 48000, 2, 11200, 0.15, 0.15, -25},
 	{"surround.opus", "ogg", "opus", 48000, 6, 6400, 0.05, 0, -25},
 	{"flac.oga", "ogg", "flac", 22050, 2, 6400, 0.15, 0.15, -60},
+	{"opus.webm", "webm", "opus", 48000, 1, 11200, 0.3, 0, -22},
+	{"opus-live.webm", "webm", "opus", 48000, 1, 11200, 0.3, 0, -22},
+	{"flac.mka", "matroska", "flac", 16000, 1, 6400, 0.3, 0, -60},
+	{"pcm.mka", "matroska", "pcm_s16", 16000, 1, 4800, 0.3, 0, -60},
+	{"mp3.mka", "matroska", "mp3", 24000, 1, 8832, 0.3, 0, -22},
 }
 
 func TestTones(t *testing.T) {

@@ -37,6 +37,19 @@ func (s *sliding) fill(n int) []byte {
 // skip moves the cursor over n bytes that are available.
 func (s *sliding) skip(n int) { s.at += min(n, len(s.b)-s.at) }
 
+// jump moves the cursor over n bytes that need not be available: what is far is
+// not read.
+func (s *sliding) jump(n int64) {
+	if have := int64(len(s.b) - s.at); n > have {
+		s.b, s.at = s.b[:0], 0
+		if err := s.in.seek(s.in.pos + n - have); err != nil {
+			s.done = true
+		}
+		return
+	}
+	s.at += int(n)
+}
+
 // frameReader reads on from the cursor without moving it, a replaced beginning
 // first.
 type frameReader struct {
