@@ -27,7 +27,7 @@
 // # What it does not do
 //
 // It opens no files, knows no HTTP, and decodes WAV, FLAC, MP3, MP4
-// (AAC-LC, PCM), ADTS AAC, Ogg (Opus, FLAC), WebM and Matroska (those and MP3 and
+// (AAC-LC, PCM), ADTS AAC, AIFF, AU, CAF, Ogg (Opus, FLAC), WebM and Matroska (those and MP3 and
 // PCM) alone: for any other Decode returns a *FormatError that names what was
 // found and what is accepted.
 package audioprep
@@ -106,6 +106,12 @@ func Decode(ctx context.Context, r io.ReadSeeker, lim Limits) (*PCM, error) {
 		err = decodeMP4(in, s)
 	case "aac":
 		err = decodeADTS(in, s)
+	case "aiff":
+		err = decodeAIFF(in, s)
+	case "au":
+		err = decodeAU(in, s)
+	case "caf":
+		err = decodeCAF(in, s)
 	case "ogg":
 		err = decodeOgg(in, s)
 	case "webm", "matroska":

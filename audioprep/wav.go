@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 )
 
 // A RIFF file is "RIFF", a size, "WAVE" and then chunks: four letters, a 32-bit
@@ -75,11 +74,12 @@ func decodeWAV(in *input, s *sink) error {
 	if err := s.expect(frames, true, in.size); err != nil {
 		return err
 	}
-	frame := w.format.channels * w.format.sampleBytes
-	raw := make([]byte, max(1, 32<<10/frame)*frame)
-	block := make([]float32, len(raw)/w.format.sampleBytes)
+	p := pcmForm{wavFormat: *w.format, order: w.order}
 	for _, d := range w.data {
-		if err := w.decodeSpan(in, s, d, raw, block); err != nil {
+		if rest := d.size % int64(p.frameBytes()); rest != 0 {
+			s.faults(fmt.Sprintf("the last %d bytes of the data chunk are less than one sample frame", rest))
+		}
+		if err := p.decodeSpan(in, d, s.write); err != nil {
 			return err
 		}
 	}
@@ -172,34 +172,4 @@ func skipChunk(in *input, start, size int64) error {
 		}
 	}
 	return in.seek(in.pos + 1)
-}
-
-// decodeSpan decodes one data chunk into the sink. raw and block are room for
-// whole sample frames.
-func (w *wavFile) decodeSpan(in *input, s *sink, d span, raw []byte, block []float32) error {
-	if err := in.seek(d.pos); err != nil {
-		return err
-	}
-	f := w.format
-	frame := f.channels * f.sampleBytes
-	if rest := d.size % int64(frame); rest != 0 {
-		s.faults(fmt.Sprintf("the last %d bytes of the data chunk are less than one sample frame", rest))
-	}
-	decode := f.decoder(w.order)
-	for left := d.size - d.size%int64(frame); left > 0; {
-		n, err := in.readFull(raw[:min(left, int64(len(raw)))])
-		n -= n % frame
-		decode(block[:n/f.sampleBytes], raw[:n])
-		if err := s.write(block[:n/f.sampleBytes]); err != nil {
-			return err
-		}
-		if err != nil {
-			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-				return nil // the file shrank while it was read
-			}
-			return err
-		}
-		left -= int64(n)
-	}
-	return nil
 }
