@@ -34,8 +34,9 @@ type Batcher[W comparable] struct {
 type call[W any] struct {
 	item    Item[W]
 	arrived time.Time
-	started bool // a window of it has been in a batch
-	running int  // windows of it in the batch that runs
+	started bool   // a window of it has been in a batch
+	running int    // windows of it in the batch that runs
+	batch   uint64 // the last one that it had a part in
 	joined  time.Time
 	stats   Stats
 	err     error

@@ -226,6 +226,7 @@ func (f *Former[W]) Finish(it *Item[W], now time.Time) (ended bool) {
 		return false
 	}
 	it.inFlight--
+	f.running.wanted = f.running.wanted || it.phase != gone
 	if it.inFlight > 0 || it.phase == gone || it.list != nil {
 		return false
 	}

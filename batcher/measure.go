@@ -4,11 +4,15 @@ import "time"
 
 // measure notes what a batch took.
 func (f *Former[W]) measure(b *Batch[W], now time.Time) {
+	if !b.wanted { // it may have been cut short
+		return
+	}
 	took := now.Sub(f.began)
 	seconds := took.Seconds()
 	own := b.NumWindows - b.Backfilled
 	switch {
 	case b.Added > 0: // no size to hold it to
+	case b.Backfilled > 0 && !f.meters[b.Lane].knows(own):
 	case b.Backfilled > 0:
 		// The other lane's windows are no part of what the turn is measured by.
 		before := f.meters[b.Lane].time(own)
@@ -31,6 +35,9 @@ func (f *Former[W]) measure(b *Batch[W], now time.Time) {
 
 // noteTurn smooths the lengths of turns.
 func (f *Former[W]) noteTurn() {
+	if f.turnSoFar == 0 {
+		return
+	}
 	length := &f.turnLength[f.cur.lane]
 	if *length == 0 {
 		*length = f.turnSoFar

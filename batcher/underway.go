@@ -44,6 +44,9 @@ func (b *Batcher[W]) join(parts []Part[W], now time.Time) {
 		if c.running == 0 {
 			c.joined = now
 			b.batch.live++
+		}
+		if serial := b.former.batches; c.batch != serial {
+			c.batch = serial
 			c.stats.Batches++
 			b.batch.requests++
 		}
