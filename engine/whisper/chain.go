@@ -140,6 +140,11 @@ func lastWordEnd(segments []segment) (end float64, ok bool) {
 	return 0, false
 }
 
+// encoded notes that the pass is half done: encoding takes about as long as decoding.
+func (c *chain) encoded() {
+	c.done.Store(int64(min((c.seek+c.size()/2)*hopSamples, len(c.samples))))
+}
+
 // advance moves to a frame; at the end of the sound the chain gives its spectrogram back.
 func (c *chain) advance(seek int) {
 	c.seek = seek

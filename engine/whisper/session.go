@@ -151,6 +151,7 @@ func (s *session) encode() error {
 			if err := s.detect(p); err != nil {
 				return err
 			}
+			p.chain.encoded()
 			p.encoded, p.rung = true, 0
 			s.begin(p)
 		}
