@@ -114,6 +114,40 @@ func TestADTSErrors(t *testing.T) {
 	}
 }
 
+// TestAACFFmpeg: after gapless trimming an MP4 file begins with the sample that went into
+// the encoder first, as ffmpeg's does, and is as long as what went in.
+func TestAACFFmpeg(t *testing.T) {
+	for _, c := range [][]string{
+		{"x.m4a", "-c:a", "aac"}, {"x.mov", "-c:a", "aac"}, {"x.mp4", "-c:a", "aac", "-movflags", "+faststart"},
+		{"x.mp4", "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov"}, {"x.3gp", "-c:a", "aac"},
+	} {
+		file, want := ffmpegEncode(t, c[0], append(c[1:], "-aac_pns", "0", "-b:a", "48k")...)
+		pcm, err := decodeBytes(file)
+		if err != nil {
+			t.Errorf("%v: %v", c, err)
+			continue
+		}
+		got := pcm.Samples
+		if strings.Contains(strings.Join(c, " "), "empty_moov") {
+			// ffmpeg notes no end there, and no beginning either.
+			if len(got) < SampleRate || len(got) > SampleRate+2048 {
+				t.Errorf("%v: got %d samples", c, len(got))
+			}
+		} else if len(got) != SampleRate {
+			t.Errorf("%v: got %d samples, want %d", c, len(got), SampleRate)
+		}
+		n := min(len(got), len(want))
+		var signal, wrong float64
+		for i, v := range want[:n] {
+			signal += float64(v) * float64(v)
+			wrong += float64(v-got[i]) * float64(v-got[i])
+		}
+		if wrong*1e10 > signal { // 100 dB
+			t.Errorf("%v: samples differ by %g of the signal's energy", c, wrong/signal)
+		}
+	}
+}
+
 func FuzzADTS(f *testing.F) {
 	for _, name := range []string{"16000-mono", "44100-clicks", "32000-six"} {
 		f.Add(adtsFile(f, name)[2:1000])

@@ -27,7 +27,7 @@
 // # What it does not do
 //
 // It opens no files, knows no HTTP, and decodes WAV, FLAC, MP3, MP4
-// (AAC-LC, PCM), ADTS AAC, AIFF, AU, CAF, Ogg (Opus, FLAC), WebM and Matroska (those and MP3 and
+// and CAF (AAC-LC, ALAC, PCM), ADTS AAC, AIFF, AU, Ogg (Opus, FLAC), WebM and Matroska (those and MP3 and
 // PCM) alone: for any other Decode returns a *FormatError that names what was
 // found and what is accepted.
 package audioprep

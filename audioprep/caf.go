@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
+
+	"hark/audioprep/internal/aac"
 )
 
 // A CAF file is "caff", a version, and chunks with sizes of 64 bits, of which that of "data"
@@ -15,23 +18,22 @@ import (
 
 // cafFile is what the walk over the chunks found.
 type cafFile struct {
-	rate      int64
-	codec     string
-	flags     int64
-	bytes     int64 // of a packet, 0: they differ
-	frames    int64 // sample frames of a packet, 0: they differ
-	channels  int
-	bits      int
-	hasDesc   bool
-	hasData   bool
-	data      span
-	claimed   int64 // bytes of data, -1: to the end
-	cookie    []byte
-	packets   []byte // sizes, seven bits a byte
-	count     int64  // of packets
-	valid     int64  // sample frames that are to be heard
-	priming   int64  // sample frames before those
-	hasPacket bool
+	rate     int64
+	codec    string
+	flags    int64
+	bytes    int64 // of a packet, 0: they differ
+	frames   int64 // sample frames of a packet, 0: they differ
+	channels int
+	bits     int
+	hasDesc  bool
+	hasData  bool
+	data     span
+	claimed  int64 // bytes of data, -1: to the end
+	cookie   []byte
+	packets  []byte // sizes, seven bits a byte
+	count    int64  // of packets
+	valid    int64  // sample frames that are to be heard
+	priming  int64  // sample frames before those
 }
 
 func decodeCAF(in *input, s *sink) error {
@@ -115,7 +117,7 @@ func (c *cafFile) readChunk(in *input, kind string, size int64) error {
 			return errors.New("the pakt chunk is cut short")
 		}
 		c.count, c.valid, c.priming = be64(b, 0), be64(b, 8), int64(int32(be32(b, 16)))
-		c.packets, c.hasPacket = b[24:], true
+		c.packets = b[24:]
 	}
 	return nil
 }
@@ -152,5 +154,89 @@ func (c *cafFile) pcm() (p pcmForm, ok bool) {
 
 // decodePackets decodes a file whose codec has packets.
 func (c *cafFile) decodePackets(in *input, s *sink) error {
-	return unsupported(fmt.Sprintf("caf with codec %q", c.codec), "")
+	t := &sampleTrack{in: in, s: s}
+	rate, channels := c.rate, c.channels
+	switch c.codec {
+	case "alac":
+		a, err := newALAC(c.cookie)
+		if err != nil {
+			return &CorruptError{Container: "caf", Err: err}
+		}
+		t.dec, t.frame = a, a.cfg.FrameLength
+		rate, channels = int64(a.cfg.Rate), a.cfg.Channels
+	case "aac ":
+		_, config := parseESDS(append(make([]byte, 4), c.cookie...))
+		cfg, err := aac.ParseConfig(config)
+		if err != nil {
+			return noAAC("caf", err)
+		}
+		t.dec, t.frame = newAACDecoder(cfg), aac.Frame
+		rate, channels = int64(cfg.Rate), cfg.Channels
+	default:
+		return unsupported(fmt.Sprintf("caf with codec %q", c.codec), "")
+	}
+	s.info.Codec = strings.TrimSpace(c.codec)
+	if err := s.open(rate, channels); err != nil {
+		return &CorruptError{Container: "caf", Err: err}
+	}
+	if c.valid > 0 && c.valid <= maxMediaTime && c.rate > 0 {
+		from := scaleTime(max(c.priming, 0), c.rate, rate)
+		t.keep.keep = []span{{from, scaleTime(c.valid, c.rate, rate)}}
+	}
+	if err := s.expect(scaleTime(max(0, min(c.valid, maxMediaTime)), c.rate, rate), false, in.size); err != nil {
+		return err
+	}
+	if c.claimed > c.data.size {
+		s.faults(fmt.Sprintf("truncated: the data chunk claims %d bytes, %d are there", c.claimed, c.data.size))
+	}
+	if err := c.eachPacket(t.packet); err != nil {
+		return err
+	}
+	if t.good == 0 {
+		if t.first == nil {
+			t.first = errAbsent
+		}
+		return &CorruptError{Container: "caf", Err: t.first}
+	}
+	if a, ok := t.dec.(*aacDecoder); ok {
+		a.note(s)
+	}
+	t.note()
+	return nil
+}
+
+// eachPacket calls put for every packet, until it returns false or an error. The table
+// holds the size of each, and the number of sample frames where that changes, which the
+// decoder knows itself.
+func (c *cafFile) eachPacket(put func(span) (bool, error)) error {
+	table := c.packets
+	next := func() (v int64) {
+		for len(table) > 0 {
+			b := table[0]
+			table = table[1:]
+			v = v<<7&(1<<56-1) | int64(b&0x7f)
+			if b&0x80 == 0 {
+				break
+			}
+		}
+		return v
+	}
+	d := span{c.data.pos, c.bytes}
+	end := c.data.pos + c.data.size
+	for n := c.count; n > 0 && d.pos < end; n-- {
+		if c.bytes == 0 {
+			if len(table) == 0 {
+				return nil
+			}
+			d.size = next()
+		}
+		if c.frames == 0 {
+			next()
+		}
+		if more, err := put(d); !more || err != nil {
+			return err
+		}
+		d.pos += d.size
+	}
+	return nil
 }

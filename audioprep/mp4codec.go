@@ -17,7 +17,7 @@ var otherCodecs = map[string]string{
 	"samr": "AMR", "sawb": "AMR-WB", "ac-3": "AC-3", "ec-3": "E-AC-3", "enca": "encrypted audio", "ima4": "IMA ADPCM",
 	"QDM2": "QDesign", "MAC3": "MACE", "MAC6": "MACE", "Qclp": "Qualcomm PureVoice", ".mp3": "MP3", "ms\x00\x55": "MP3",
 	"ms\x00\x02": "MS ADPCM", "ms\x00\x11": "IMA ADPCM", "mhm1": "MPEG-H", "mha1": "MPEG-H", "dtsc": "DTS", "drms": "protected AAC",
-	"Opus": "Opus", "fLaC": "FLAC", "alac": "ALAC",
+	"Opus": "Opus", "fLaC": "FLAC",
 }
 
 // openCodec reads the track's sample description.
@@ -53,6 +53,14 @@ func (t *mp4Track) openCodec() error {
 	switch kind {
 	case "mp4a":
 		return t.openAAC(config["esds"])
+	case "alac":
+		cookie := config["alac"]
+		a, err := newALAC(cookie[min(4, len(cookie)):]) // behind a version
+		if err != nil {
+			return &CorruptError{Container: "mp4", Err: err}
+		}
+		t.codec, t.rate, t.channels, t.frame, t.dec = "alac", int64(a.cfg.Rate), a.cfg.Channels, a.cfg.FrameLength, a
+		return nil
 	}
 	if t.rate == 0 {
 		t.rate = t.timescale
