@@ -26,10 +26,15 @@
 //
 // # What it does not do
 //
-// It opens no files, knows no HTTP, and decodes WAV, FLAC, MP3, MP4
-// and CAF (AAC-LC, ALAC, PCM), ADTS AAC, AIFF, AU, Ogg (Opus, FLAC), WebM and Matroska (those and MP3 and
-// PCM) alone: for any other Decode returns a *FormatError that names what was
-// found and what is accepted.
+// It opens no files, knows no HTTP, and decodes no more than
+//
+//   - WAV, AIFF, AU and CAF with PCM, CAF with ALAC too; MP3, FLAC, ADTS AAC;
+//   - MP4 and its kin with AAC-LC, ALAC and PCM;
+//   - Ogg with Opus, Vorbis and FLAC;
+//   - WebM and Matroska with these, MP3 and PCM.
+//
+// For any other Decode returns a *FormatError that names what was found and what
+// is accepted.
 package audioprep
 
 import (

@@ -99,10 +99,6 @@ func TestCorpus(t *testing.T) {
 			name, ours := foreign[filepath.Ext(r.Path)], false
 			if m := misnamed[r.Path]; m != "" {
 				name = m
-			} else if r.Codec == "vorbis" && strings.HasSuffix(r.Path, ".webm") {
-				name = "webm with VORBIS"
-			} else if r.Codec == "vorbis" && name == "" || strings.Contains(r.Path, "ogg-headers-only") {
-				name = "ogg with vorbis"
 			} else if name == "" {
 				ours = true
 			}

@@ -126,6 +126,7 @@ func FuzzOgg(f *testing.F) {
 		packets, granules := oggPackets(f, testFile(f, name))
 		f.Add(oggWrite(1, packets[:8], granules[:8], 3))
 	}
+	f.Add(testFile(f, "mono-vorbis.ogg"))
 	b := testFile(f, "flac.oga")
 	f.Add(b[:min(len(b), 9000)])
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -134,7 +135,7 @@ func FuzzOgg(f *testing.F) {
 }
 
 func FuzzMatroska(f *testing.F) {
-	for _, name := range []string{"opus.webm", "opus-live.webm", "mp3.mka", "flac.mka", "pcm.mka"} {
+	for _, name := range []string{"opus.webm", "opus-live.webm", "vorbis.webm", "mp3.mka", "flac.mka", "pcm.mka"} {
 		b := testFile(f, name)
 		f.Add(b[:min(len(b), 2500)])
 	}
@@ -166,6 +167,7 @@ func TestPieces(t *testing.T) {
 		"mp3":  mp3File(t, "44100-joint"),
 		"opus": testFile(t, "celt.opus"),
 		"oga":  testFile(t, "flac.oga"),
+		"ogg":  testFile(t, "stereo-vorbis.ogg"),
 		"webm": testFile(t, "opus-live.webm"),
 		"mka":  testFile(t, "flac.mka"),
 	} {

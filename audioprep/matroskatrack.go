@@ -108,7 +108,7 @@ func (t *matroskaTrack) parseEncoding(b []byte) {
 // supported reports whether the track's codec is decoded.
 func (t *matroskaTrack) supported() bool {
 	switch t.codec {
-	case "A_OPUS", "A_FLAC", "A_MPEG/L3", "A_PCM/INT/LIT", "A_PCM/INT/BIG", "A_PCM/FLOAT/IEEE":
+	case "A_OPUS", "A_VORBIS", "A_FLAC", "A_MPEG/L3", "A_PCM/INT/LIT", "A_PCM/INT/BIG", "A_PCM/FLOAT/IEEE":
 		return t.encoded == ""
 	}
 	return false
@@ -153,6 +153,9 @@ func (t *matroskaTrack) packetTrack(s *sink) (*packetTrack, error) {
 		}
 		c, skip, err := newOpusCodec(head)
 		return &packetTrack{s: s, c: c, skip: int64(skip)}, err
+	case "A_VORBIS":
+		c, err := newMatroskaVorbis(t.private)
+		return &packetTrack{s: s, c: c}, err
 	case "A_PCM/INT/LIT", "A_PCM/INT/BIG", "A_PCM/FLOAT/IEEE":
 		c, err := newMatroskaPCM(t)
 		return &packetTrack{s: s, c: c}, err

@@ -88,6 +88,8 @@ func (st *oggStream) decode(s *sink) error {
 			return corrupt("ogg", err)
 		}
 		return st.decodePackets(&packetTrack{s: s, c: c, skip: int64(skip)}, []string{"OpusTags"})
+	case "vorbis":
+		return st.decodeVorbis(s)
 	case "flac":
 		return st.decodeFLAC(s)
 	}

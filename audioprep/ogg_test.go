@@ -60,6 +60,9 @@ var tones = []struct {
 	{"flac.oga", "ogg", "flac", 22050, 2, 6400, 0.15, 0.15, -60},
 	{"opus.webm", "webm", "opus", 48000, 1, 11200, 0.3, 0, -22},
 	{"opus-live.webm", "webm", "opus", 48000, 1, 11200, 0.3, 0, -22},
+	{"stereo-vorbis.ogg", "ogg", "vorbis", 44100, 2, 11200, 0.15, 0.15, -25},
+	{"mono-vorbis.ogg", "ogg", "vorbis", 16000, 1, 11200, 0.3, 0, -25},
+	{"vorbis.webm", "webm", "vorbis", 44100, 1, 11355, 0.3, 0, -25},
 	{"flac.mka", "matroska", "flac", 16000, 1, 6400, 0.3, 0, -60},
 	{"pcm.mka", "matroska", "pcm_s16", 16000, 1, 4800, 0.3, 0, -60},
 	{"mp3.mka", "matroska", "mp3", 24000, 1, 8832, 0.3, 0, -22},
@@ -298,7 +301,7 @@ func TestOggDamage(t *testing.T) {
 func TestOggChain(t *testing.T) {
 	var file []byte
 	var want []float32
-	for _, name := range []string{"silk.opus", "celt.opus", "flac.oga", "hybrid.opus"} {
+	for _, name := range []string{"silk.opus", "celt.opus", "flac.oga", "stereo-vorbis.ogg", "hybrid.opus", "mono-vorbis.ogg"} {
 		b := testFile(t, name)
 		pcm, err := decodeBytes(b)
 		if err != nil {
@@ -380,11 +383,12 @@ func TestOggErrors(t *testing.T) {
 	}
 	opus := oggParts(t, testFile(t, "celt.opus"))
 	for name, file := range map[string][]byte{
-		"only a magic":  []byte("OggS\x00\x02"),
-		"headers alone": bytes.Join(opus[:2], nil),
-		"no first page": bytes.Join(opus[1:], nil),
-		"FLAC, cut":     stream("\x7fFLAC\x01\x00"),
-		"FLAC, other":   stream("\x7fFLAC\x01\x00\x00\x01fLaC\x81\x00\x00\x00"),
+		"only a magic":     []byte("OggS\x00\x02"),
+		"headers alone":    bytes.Join(opus[:2], nil),
+		"no first page":    bytes.Join(opus[1:], nil),
+		"Vorbis, no setup": stream("\x01vorbis\x00\x00\x00\x00\x01\x80\x3e\x00\x00"),
+		"FLAC, cut":        stream("\x7fFLAC\x01\x00"),
+		"FLAC, other":      stream("\x7fFLAC\x01\x00\x00\x01fLaC\x81\x00\x00\x00"),
 	} {
 		var ce *CorruptError
 		if _, err := decodeBytes(file); !errors.As(err, &ce) || ce.Container != "ogg" {
