@@ -28,8 +28,8 @@
 //
 // It opens no files, knows no HTTP, and decodes no more than
 //
-//   - WAV, AIFF, AU and CAF with PCM, CAF with ALAC too; MP3, FLAC, ADTS AAC;
-//   - MP4 and its kin with AAC-LC, ALAC and PCM;
+//   - WAV, AIFF, AU and CAF with PCM, CAF with ALAC and AAC-LC too; MP3, FLAC, ADTS AAC;
+//   - MP4 and its kin with AAC-LC, ALAC, Opus, FLAC, MP3 and PCM;
 //   - Ogg with Opus, Vorbis and FLAC;
 //   - WebM and Matroska with these, MP3 and PCM.
 //

@@ -288,6 +288,8 @@ func TestMP4Forms(t *testing.T) {
 		{"short last packet", with(func(m *mp4Maker) { m.last = 100 }).indexLast(), whole[:n-924]},
 		// 326 ms are 5216 samples, rounded: the durations say 5220.
 		{"rounded edit list", with(func(m *mp4Maker) { m.last, m.edits = 100, [][2]int64{{326, 0}} }).indexLast(), whole[:5220]},
+		{"durations in coarse units", with(func(m *mp4Maker) { m.scale = 160 }).indexLast(), whole},
+		{"durations that are wrong", with(func(m *mp4Maker) { m.frame = 100 }).indexLast(), whole},
 		{"iTunes", with(func(m *mp4Maker) { m.tags = smpb(" 00000000 00000400 00000000 0000000000000640 00") }).indexLast(), whole[1024 : 1024+1600]},
 		{"iTunes beside a whole edit", with(func(m *mp4Maker) {
 			m.edits, m.tags = [][2]int64{{0, 0}}, smpb(" 00000000 00000400 00000000 0000000000000640 00")

@@ -15,9 +15,8 @@ import (
 // otherCodecs names codecs that are met in MP4 files and not decoded.
 var otherCodecs = map[string]string{
 	"samr": "AMR", "sawb": "AMR-WB", "ac-3": "AC-3", "ec-3": "E-AC-3", "enca": "encrypted audio", "ima4": "IMA ADPCM",
-	"QDM2": "QDesign", "MAC3": "MACE", "MAC6": "MACE", "Qclp": "Qualcomm PureVoice", ".mp3": "MP3", "ms\x00\x55": "MP3",
+	"QDM2": "QDesign", "MAC3": "MACE", "MAC6": "MACE", "Qclp": "Qualcomm PureVoice",
 	"ms\x00\x02": "MS ADPCM", "ms\x00\x11": "IMA ADPCM", "mhm1": "MPEG-H", "mha1": "MPEG-H", "dtsc": "DTS", "drms": "protected AAC",
-	"Opus": "Opus", "fLaC": "FLAC",
 }
 
 // openCodec reads the track's sample description.
@@ -53,6 +52,13 @@ func (t *mp4Track) openCodec() error {
 	switch kind {
 	case "mp4a":
 		return t.openAAC(config["esds"])
+	case "Opus":
+		return t.openOpus(config["dOps"])
+	case "fLaC":
+		return t.openFLAC(config["dfLa"])
+	case ".mp3", "ms\x00\x55":
+		t.openMP3()
+		return nil
 	case "alac":
 		cookie := config["alac"]
 		a, err := newALAC(cookie[min(4, len(cookie)):]) // behind a version
@@ -85,7 +91,8 @@ func (t *mp4Track) openAAC(esds []byte) error {
 	switch object {
 	case 0x40, 0x66, 0x67, 0x68: // AAC of MPEG-4, and of MPEG-2 in three profiles
 	case 0x69, 0x6b:
-		return unsupported("mp4 with MP3", "")
+		t.openMP3()
+		return nil
 	default:
 		return unsupported(fmt.Sprintf("mp4 with codec 0x%02x", object), "")
 	}

@@ -31,7 +31,9 @@ func (t *mp4Track) kept(fileScale int64, g *gapless, fragmented bool) (lead int6
 		return 0, nil
 	}
 	end := endless
-	if t.mediaEnd > 0 && !fragmented {
+	// A table of durations that leaves out more than the end is wrong, and one in coarse units
+	// is rounded.
+	if t.mediaEnd > 0 && !fragmented && t.timescale >= t.rate && t.claimedFrames() >= (t.table.count-2)*int64(t.frame) {
 		end = t.mediaEnd
 	}
 	last := int64(0)
@@ -50,7 +52,7 @@ func (t *mp4Track) kept(fileScale int64, g *gapless, fragmented bool) (lead int6
 			// It goes back: nothing that a transcript wants.
 			continue
 		}
-		stop := min(e.media+duration, endless)
+		stop := min(e.media+duration, max(end, e.media))
 		// Durations are often whole milliseconds; the table of durations knows better.
 		if slack := t.timescale/max(fileScale, 1) + 1; stop > end-slack && stop < end+slack {
 			stop = end
