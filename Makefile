@@ -44,6 +44,10 @@ noasm: ## the tests on plain Go arithmetic, without assembly
 fuzz: ## every fuzz target for a minute
 	scripts/fuzz.sh 60s
 
+.PHONY: mutants
+mutants: ## take each guard of the batcher away and see that a test fails (ten minutes)
+	go run ./scripts/mutants
+
 .PHONY: bench
 bench: ## the benchmarks
 	go test -run '^$$' -bench . -benchmem ./...

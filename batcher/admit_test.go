@@ -203,7 +203,7 @@ func TestQueueShowsWhoWaits(t *testing.T) {
 		time.Sleep(batchTime + batchTime/2) // the clip turn runs: a, since b does not fit beside it
 		q = b.Queue()
 		if got := names(q.Running) + "|" + names(q.Lanes[Clips]); got != "a|bc" || q.Owed != 2 || !q.Lanes[Clips][0].Owed {
-			t.Errorf("running and clips: %s, %d owed", got, q.Owed)
+			t.Fatalf("running and clips: %s, %d owed", got, q.Owed)
 		}
 		if w := q.Lanes[Clips]; w[0].Predicted <= 0 || w[1].Predicted < w[0].Predicted {
 			t.Errorf("predicted: %v, %v", w[0].Predicted, w[1].Predicted)

@@ -350,7 +350,22 @@ func (f *Former[W]) most(it *Item[W]) int {
 // fetch asks the item's work for its next windows; false if there are none.
 func (f *Former[W]) fetch(it *Item[W], most int) bool {
 	it.ready, it.err = callNext(it.Work, most)
+	it.plenty = len(it.ready) == most
 	return len(it.ready) > 0
+}
+
+// topUp asks for further windows before the last ones are gone, so that a recording that is alone fills its batches. It
+// reports false if the item's work has failed.
+func (f *Former[W]) topUp(it *Item[W]) bool {
+	if !it.plenty || it.inFlight > 0 || len(it.ready) >= leaseWindows {
+		return true
+	}
+	most := f.most(it)
+	more, err := callNext(it.Work, most)
+	it.plenty = len(more) == most
+	it.ready = append(it.ready[:len(it.ready):len(it.ready)], more...)
+	it.err = err
+	return err == nil
 }
 
 func callNext[W any](work Work[W], max int) (windows []W, err error) {

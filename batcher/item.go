@@ -18,6 +18,7 @@ type Item[W any] struct {
 	owed     bool
 	promoted bool
 	ready    []W    // handed out by Work, not yet in a batch
+	plenty   bool   // its Work handed out all that it was asked for
 	inFlight int    // windows in the batch that runs
 	lease    int    // windows it may still run before it goes to the lane's tail
 	charged  int64  // what its caller has been charged for it, in ms

@@ -34,7 +34,7 @@ type Work[W any] interface {
 	// (or, for a chain, when nothing more comes), after which it is not called again. max is at least 1.
 	//
 	// It is called by one goroutine at a time, never while windows of an earlier call run, and never after Do has
-	// returned. It should be quick, since nobody is admitted meanwhile, and must not call the batcher. If it panics,
+	// returned. If it returned fewer than max, all of these have run before it is called again. It should be quick, since nobody is admitted meanwhile, and must not call the batcher. If it panics,
 	// or returns more than max windows, the request ends with an error. The batcher only reads the slice.
 	Next(max int) []W
 }

@@ -3,8 +3,8 @@ package batcher
 // leaseWindows is how many windows a recording runs before it goes to its lane's tail (rule 10).
 const leaseWindows = 30
 
-// fetchWindows is how many windows a recording is asked for at once: enough for two stretches, so that one that is alone
-// fills its batches, since it can't be asked again while windows of it run.
+// fetchWindows is how many windows a recording is asked for at once: two stretches, so that one that is alone can fill
+// a batch at the end of the first, for it can't be asked again while windows of it run.
 const fetchWindows = 2 * leaseWindows
 
 // windowCharge is what a window of a recording counts for towards its caller's share, in ms; the recording's cost in
@@ -23,7 +23,7 @@ func (f *Former[W]) fillRecordings(b *Batch[W], n int, ended []*Item[W]) []*Item
 			it.lease = leaseWindows
 		}
 		l.remove(it)
-		if len(it.ready) == 0 && !f.fetch(it, f.most(it)) {
+		if len(it.ready) == 0 && !f.fetch(it, f.most(it)) || !f.topUp(it) {
 			f.leave(it)
 			ended = append(ended, it)
 			continue

@@ -105,19 +105,58 @@ func TestRule9AtLeastOneWindow(t *testing.T) {
 
 func TestRule9BatchesThatCostNothingMoreAreFilled(t *testing.T) {
 	d := newBench(Config{NoBackfill: true})
-	d.recording(200, "R")
+	d.recording(400, "R")
+	var sizes []int
+	for turn := range 20 {
+		d.clip(1, fmt.Sprint("a", turn))
+		if turn%2 == 0 {
+			d.clip(1, fmt.Sprint("b", turn))
+		}
+		b, _ := d.f.Next(d.now)
+		if b.Lane == Recordings {
+			sizes = append(sizes, b.NumWindows)
+		}
+		d.now = d.now.Add(time.Duration((0.6 + 0.021*float64(b.NumWindows)) * 1e9))
+		d.f.Done(d.now)
+	}
+	// A clip turn of three takes 0.663 s, in which three windows fit; but nine more cost no more than 0.19 s.
+	for _, n := range sizes[len(sizes)-5:] {
+		if n != 12 {
+			t.Errorf("batches of %v windows, want 12 in the end", sizes)
+			break
+		}
+	}
+}
+
+func TestRule9TheQuantumIsForClipsThatCompete(t *testing.T) {
+	d := newBench(Config{NoBackfill: true})
+	d.fixed, d.each = 0, [numLanes]float64{0.3, 0.6}
+	d.recording(50, "R")
 	d.clip(1, "a")
-	for turn := range 5 {
-		d.next()
-		d.clip(1, fmt.Sprint("x", turn), fmt.Sprint("y", turn))
+	d.wantNext(t, "1: R*12", "2: a", "3: R", "4: R*12", "5: R*5 R*7")
+}
+
+// panicWork hands out windows as long as it has any, then breaks.
+type panicWork struct{ left int }
+
+func (w *panicWork) Next(max int) []string {
+	if w.left == 0 {
+		panic(errBroken)
 	}
-	// A clip turn of two takes 0.642 s, for which a batch of 12 windows, 0.852 s, is too long; but one of two would waste it.
-	for d.f.cur.lane == Clips {
-		d.next()
-		d.clip(1, fmt.Sprint("z", d.f.turns))
+	n := min(max, w.left)
+	w.left -= n
+	return make([]string, n)
+}
+
+func TestARecordingThatBreaksHalfwayEnds(t *testing.T) {
+	d := newBench(Config{})
+	it := &Item[string]{Request: Request[string]{Lane: Recordings, CostMillis: 1000, Work: &panicWork{fetchWindows}}}
+	d.items["R"] = it
+	d.f.Add(it, d.now)
+	for d.next() != "" {
 	}
-	if b, _ := d.f.Next(d.now); b.Lane == Recordings && b.NumWindows != 12 {
-		t.Errorf("a batch of %d windows of recordings, want 12", b.NumWindows)
+	if it.Err() == nil || itemsIn(d.f) != 0 {
+		t.Errorf("err %v, %d items are left", it.Err(), itemsIn(d.f))
 	}
 }
 
@@ -280,6 +319,21 @@ func TestRule13BackfillWhereItHasBeenMeasuredToBeCheap(t *testing.T) {
 				t.Errorf("%d windows of recordings in clip batches", filled)
 			}
 		})
+	}
+}
+
+func TestRule13ABatchWhoseTimeIsAGuessIsNotFilled(t *testing.T) {
+	d := newBench(Config{})
+	for _, n := range []int{1, 12} {
+		d.f.meters[Recordings].observe(n, 0.6+0.1*float64(n))
+	}
+	d.f.meters[Clips].observe(2, 0.642) // by which ten would take 3.2 s, of which 0.1 s is little
+	for i := range 10 {
+		d.clip(1, fmt.Sprint("c", i))
+	}
+	d.recording(30, "R")
+	if b, _ := d.f.Next(d.now); b.Lane != Clips || b.Backfilled != 0 {
+		t.Errorf("%v, %d windows back-filled", b.Lane, b.Backfilled)
 	}
 }
 
