@@ -155,7 +155,8 @@ func (c *cafFile) pcm() (p pcmForm, ok bool) {
 // decodePackets decodes a file whose codec has packets.
 func (c *cafFile) decodePackets(in *input, s *sink) error {
 	t := &sampleTrack{in: in, s: s}
-	rate, channels := c.rate, c.channels
+	var rate int64
+	var channels int
 	switch c.codec {
 	case "alac":
 		a, err := newALAC(c.cookie)

@@ -211,5 +211,5 @@ func (t *sampleTrack) pcm(p *pcmForm, d span) (more bool, err error) {
 	if err == io.EOF {
 		err = nil
 	}
-	return !t.short, err
+	return !t.short && !t.keep.done(), err
 }

@@ -26,7 +26,7 @@ type sampleTrack struct {
 	overlap   bool  // packets have more bytes together than the upload
 }
 
-// packet decodes the packet at d; false when there is no sense in going on.
+// packet decodes the packet at d; false when there is no sense in going on, or no need.
 func (t *sampleTrack) packet(d span) (more bool, err error) {
 	if d.size <= 0 {
 		return true, t.s.ctx.Err()
@@ -66,7 +66,8 @@ func (t *sampleTrack) packet(d span) (more bool, err error) {
 	} else {
 		t.good++
 	}
-	return true, t.keep.write(t.s, x)
+	err = t.keep.write(t.s, x)
+	return !t.keep.done(), err
 }
 
 // note says what was wrong with the packets.
