@@ -31,7 +31,7 @@
 //   - WAV, AIFF, AU and CAF with PCM, CAF with ALAC and AAC-LC too; MP3, FLAC, ADTS AAC;
 //   - MP4 and its kin with AAC-LC, ALAC, Opus, FLAC, MP3 and PCM;
 //   - Ogg with Opus, Vorbis and FLAC;
-//   - WebM and Matroska with these, MP3 and PCM.
+//   - WebM and Matroska with these, AAC-LC, ALAC, MP3 and PCM.
 //
 // For any other Decode returns a *FormatError that names what was found and what
 // is accepted.

@@ -135,7 +135,7 @@ func FuzzOgg(f *testing.F) {
 }
 
 func FuzzMatroska(f *testing.F) {
-	for _, name := range []string{"opus.webm", "opus-live.webm", "vorbis.webm", "mp3.mka", "flac.mka", "pcm.mka"} {
+	for _, name := range []string{"opus.webm", "opus-live.webm", "vorbis.webm", "mp3.mka", "aac.mka", "flac.mka", "pcm.mka"} {
 		b := testFile(f, name)
 		f.Add(b[:min(len(b), 2500)])
 	}

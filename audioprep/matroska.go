@@ -103,24 +103,6 @@ func decodeMatroska(in *input, s *sink, container string) error {
 	return err
 }
 
-// name is the codec as Info gives it.
-func (t *matroskaTrack) name() string {
-	switch t.codec {
-	case "A_OPUS":
-		return "opus"
-	case "A_VORBIS":
-		return "vorbis"
-	case "A_FLAC":
-		return "flac"
-	case "A_MPEG/L3":
-		return "mp3"
-	}
-	if c, err := newMatroskaPCM(t); err == nil {
-		return c.format.codec()
-	}
-	return t.codec
-}
-
 // report notes what was wrong with the elements.
 func (m *matroska) report() {
 	if m.damaged > 0 {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"hark/audioprep/internal/aac"
 )
 
 // matroskaTrack is a TrackEntry (RFC 9559, section 5.1.4).
@@ -108,10 +110,24 @@ func (t *matroskaTrack) parseEncoding(b []byte) {
 // supported reports whether the track's codec is decoded.
 func (t *matroskaTrack) supported() bool {
 	switch t.codec {
-	case "A_OPUS", "A_VORBIS", "A_FLAC", "A_MPEG/L3", "A_PCM/INT/LIT", "A_PCM/INT/BIG", "A_PCM/FLOAT/IEEE":
+	case "A_OPUS", "A_VORBIS", "A_AAC", "A_ALAC", "A_FLAC", "A_MPEG/L3", "A_PCM/INT/LIT", "A_PCM/INT/BIG", "A_PCM/FLOAT/IEEE":
 		return t.encoded == ""
 	}
 	return false
+}
+
+// name is the codec as Info gives it.
+func (t *matroskaTrack) name() string {
+	switch t.codec {
+	case "A_OPUS", "A_VORBIS", "A_AAC", "A_ALAC", "A_FLAC":
+		return strings.ToLower(t.codec[2:])
+	case "A_MPEG/L3":
+		return "mp3"
+	}
+	if c, err := newMatroskaPCM(t); err == nil {
+		return c.format.codec()
+	}
+	return t.codec
 }
 
 // chooseMatroska takes the audio track that players take: the first that is
@@ -156,6 +172,21 @@ func (t *matroskaTrack) packetTrack(s *sink) (*packetTrack, error) {
 	case "A_VORBIS":
 		c, err := newMatroskaVorbis(t.private)
 		return &packetTrack{s: s, c: c}, err
+	case "A_AAC":
+		cfg, err := aac.ParseConfig(t.private)
+		if err != nil || cfg.Channels == 0 {
+			return nil, noAAC("matroska", err)
+		}
+		d := newAACDecoder(cfg)
+		d.note(s)
+		c := fixedCodec{d, cfg.Rate, cfg.Channels, aac.Frame}
+		return &packetTrack{s: s, c: c, skip: t.delaySamples(cfg.Rate)}, nil
+	case "A_ALAC":
+		d, err := newALAC(t.private)
+		if err != nil {
+			return nil, err
+		}
+		return &packetTrack{s: s, c: fixedCodec{d, d.cfg.Rate, d.cfg.Channels, d.cfg.FrameLength}}, nil
 	case "A_PCM/INT/LIT", "A_PCM/INT/BIG", "A_PCM/FLOAT/IEEE":
 		c, err := newMatroskaPCM(t)
 		return &packetTrack{s: s, c: c}, err
@@ -163,58 +194,15 @@ func (t *matroskaTrack) packetTrack(s *sink) (*packetTrack, error) {
 	return nil, fmt.Errorf("codec %q", t.codec)
 }
 
+// delaySamples is the delay in sample frames.
+func (t *matroskaTrack) delaySamples(rate int) int64 {
+	return (int64(min(t.delay, 1e9))*int64(rate) + 5e8) / 1e9
+}
+
 // opusHead is the header of a stream whose writer left it out.
 func (t *matroskaTrack) opusHead() []byte {
-	skip := min(t.delay, 1e9) * opusRate / 1e9
+	skip := t.delaySamples(opusRate)
 	head := append([]byte("OpusHead\x01"), byte(min(t.channels, 255)))
 	head = binary.LittleEndian.AppendUint16(head, uint16(min(skip, math.MaxUint16)))
 	return append(head, 0x80, 0xbb, 0, 0, 0, 0, 0) // 48 kHz, no gain, family 0
 }
-
-// matroskaPCM takes blocks of plain samples for packets.
-type matroskaPCM struct {
-	format        wavFormat
-	decodeSamples func(dst []float32, raw []byte)
-	block         []float32
-}
-
-func newMatroskaPCM(t *matroskaTrack) (*matroskaPCM, error) {
-	f := wavFormat{tag: tagPCM, channels: t.channels, rate: int64(t.rate), bits: t.bits, sampleBytes: (t.bits + 7) / 8}
-	ok := f.bits >= 8 && f.bits <= 32
-	if t.codec == "A_PCM/FLOAT/IEEE" {
-		f.tag, ok = tagFloat, f.bits == 32 || f.bits == 64
-	}
-	if !ok {
-		return nil, unsupported(fmt.Sprintf("matroska with samples of %d bits", f.bits), "")
-	}
-	if f.channels < 1 || f.channels > maxChannels {
-		return nil, fmt.Errorf("%d channels: 1 to %d are taken", f.channels, maxChannels)
-	}
-	var order binary.ByteOrder = binary.LittleEndian
-	if t.codec == "A_PCM/INT/BIG" {
-		order = binary.BigEndian
-	}
-	return &matroskaPCM{format: f, decodeSamples: f.decoder(order)}, nil
-}
-
-func (c *matroskaPCM) form() (rate, channels int) {
-	return int(min(c.format.rate, math.MaxInt32)), c.format.channels
-}
-
-func (c *matroskaPCM) length(packets [][]byte) (n int) {
-	for _, b := range packets {
-		n += len(b) / c.format.sampleBytes / c.format.channels
-	}
-	return n
-}
-
-func (c *matroskaPCM) decode(b []byte) ([]float32, error) {
-	n := c.length([][]byte{b}) * c.format.channels
-	if cap(c.block) < n {
-		c.block = make([]float32, n)
-	}
-	c.decodeSamples(c.block[:n], b[:n*c.format.sampleBytes])
-	return c.block[:n], nil
-}
-
-func (c *matroskaPCM) lost() {}

@@ -65,6 +65,8 @@ var tones = []struct {
 	{"vorbis.webm", "webm", "vorbis", 44100, 1, 11355, 0.3, 0, -25},
 	{"flac.mka", "matroska", "flac", 16000, 1, 6400, 0.3, 0, -60},
 	{"pcm.mka", "matroska", "pcm_s16", 16000, 1, 4800, 0.3, 0, -60},
+	{"aac.mka", "matroska", "aac", 16000, 1, 9216, 0.3, 0, -40},
+	{"alac.mka", "matroska", "alac", 16000, 1, 8000, 0.3, 0, -60},
 	{"mp3.mka", "matroska", "mp3", 24000, 1, 8832, 0.3, 0, -22},
 }
 
