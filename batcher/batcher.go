@@ -158,6 +158,7 @@ func (b *Batcher[W]) complete(c *call[W], err error) {
 	delete(b.calls, &c.item)
 	b.bytes -= c.item.Bytes
 	if c.running > 0 {
+		b.dropWindows(&c.item)
 		c.running = 0
 		c.stats.Run += b.clock.Now().Sub(c.joined)
 		if b.batch.live--; b.batch.live == 0 && b.batch.open > 0 {

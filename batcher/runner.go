@@ -16,10 +16,18 @@ type StepRunner[W any] interface {
 	// are run like the others. It may return none, and another time some.
 	//
 	// Windows are told apart by ==. ctx ends when every request in the batch has hung up, or when the batcher is stopped
-	// hard; Run should then return soon. The windows of a request that hung up alone still run; what becomes of them is
-	// nobody's concern. Run is never called twice at a time; more and done only from within it, one call at a time. The
+	// hard; Run should then return soon. The windows of a request that hung up alone still run, unless they are
+	// [Dropper]s; what becomes of them is nobody's concern. Run is never called twice at a time; more and done only from within it, one call at a time. The
 	// slices are the runner's to keep.
 	Run(ctx context.Context, batch []W, more func(free int) []W, done func(w W, err error))
+}
+
+// Dropper is a window that wants to know when nobody waits for it any more, so that its runner can end it at the next
+// step and has its place free.
+type Dropper interface {
+	// Drop is called at most once, while a batch with the window runs, by any goroutine. It must be quick and must not
+	// call the batcher.
+	Drop()
 }
 
 // Runner runs windows on a device, a whole batch at a time.

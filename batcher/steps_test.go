@@ -251,3 +251,66 @@ func TestTenThousandCancelledLeaveNothing(t *testing.T) {
 		})
 	}
 }
+
+// dropWindow is a window that notes when it is dropped.
+type dropWindow struct {
+	seconds int
+	mu      sync.Mutex
+	dropped bool
+}
+
+func (w *dropWindow) Drop() { w.mu.Lock(); w.dropped = true; w.mu.Unlock() }
+
+func (w *dropWindow) gone() bool { w.mu.Lock(); defer w.mu.Unlock(); return w.dropped }
+
+// dropRunner steps all windows a second at a time and leaves out those that were dropped.
+type dropRunner struct{}
+
+func (dropRunner) Run(ctx context.Context, batch []*dropWindow, _ func(int) []*dropWindow, done func(*dropWindow, error)) {
+	for step := 1; len(batch) > 0; step++ {
+		time.Sleep(time.Second)
+		batch = slices.DeleteFunc(batch, func(w *dropWindow) bool {
+			over := w.gone() || w.seconds == step
+			if over {
+				done(w, nil)
+			}
+			return over
+		})
+	}
+}
+
+type dropWork []*dropWindow
+
+func (w *dropWork) Next(int) []*dropWindow { next := *w; *w = nil; return next }
+
+func TestWindowsOfWhoHangsUpAreDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewStepped(dropRunner{}, Config{CostCapMillis: 720_000})
+		ctx, hangUp := context.WithCancel(t.Context())
+		kept, long := &dropWindow{seconds: 3}, &dropWindow{seconds: 100}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := b.Do(ctx, Request[*dropWindow]{Work: &dropWork{long}}); !errors.Is(err, context.Canceled) {
+				t.Errorf("who hung up: %v", err)
+			}
+		})
+		wg.Go(func() {
+			if stats, err := b.Do(t.Context(), Request[*dropWindow]{Work: &dropWork{kept}}); err != nil || stats.Run != 3*time.Second {
+				t.Errorf("who stayed: %+v, %v", stats, err)
+			}
+		})
+		time.Sleep(1500 * time.Millisecond)
+		start := time.Now()
+		hangUp()
+		wg.Wait()
+		if err := b.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := time.Since(start); got > 2*time.Second {
+			t.Errorf("the batch goes on for %v", got)
+		}
+		if !long.gone() || kept.gone() {
+			t.Errorf("dropped: %v, %v", long.gone(), kept.gone())
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
+	"slices"
 	"time"
 )
 
@@ -134,6 +135,15 @@ func (b *Batcher[W]) end(it *Item[W], err error) {
 	}
 	if ended {
 		b.complete(c, it.Err())
+	}
+}
+
+// dropWindows tells the windows of a request that has left that nobody waits for them. The lock is held.
+func (b *Batcher[W]) dropWindows(it *Item[W]) {
+	for w, owners := range b.batch.owners {
+		if d, ok := any(w).(Dropper); ok && slices.Contains(owners, it) {
+			d.Drop()
+		}
 	}
 }
 

@@ -53,6 +53,7 @@ var mutants = []mutant{
 	{"15 hang-up leaves the turn", "former.go", "case it.list == &f.cur.items:\n\t\tit.list.remove(it)", "case it.list == &f.cur.items:"},
 	{"15 hang-up leaves the next batch", "former.go", "if it.inFlight > 0 || it.phase == gone || it.list != nil {", "if it.inFlight > 0 || it.list != nil {"},
 	{"15 hang-up reaches the former", "batcher.go", "b.former.Remove(&c.item)\n\tb.complete(c, err)\n\tb.tell()", "b.complete(c, err)\n\tb.tell()"},
+	{"15 windows of the dead are dropped", "batcher.go", "b.dropWindows(&c.item)", ""},
 	{"15 a batch of the dead ends", "underway.go", "if b.batch.live--; b.batch.live == 0 && b.batch.open > 0 {", "if b.batch.live--; false {"},
 	{"16 queue limit", "admit.go", "case waiting >= c.QueueLimit:", "case false:"},
 	{"16 bytes", "admit.go", "case c.QueueBytes > 0 && b.bytes > 0 && b.bytes+req.Bytes > c.QueueBytes:", "case false:"},
