@@ -151,7 +151,7 @@ func TestADeadlineThatPassesEndsTheRequest(t *testing.T) {
 
 func TestClosedIsToldBeforeFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := New(&fakeRunner{}, Config{})
+		b := New(whole{&fakeRunner{}}, Config{})
 		if err := b.Close(context.Background()); err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 // Callers and the loop share the Former under one lock: callers add and remove, the loop alone forms batches. The
 // lock is not held while a batch runs, so that who arrives or hangs up meanwhile does so at once.
 type Batcher[W comparable] struct {
-	runner   StepRunner[W]
+	runner   Runner[W]
 	config   Config
 	clock    Clock
 	observer Observer
@@ -43,11 +43,11 @@ type call[W any] struct {
 	done    chan struct{} // closed when stats and err are final
 }
 
-// New returns a Batcher that runs batches on r until Close.
-func New[W comparable](r Runner[W], c Config) *Batcher[W] { return NewStepped(wholeBatches[W]{r}, c) }
+// NewStepped is New.
+func NewStepped[W comparable](r Runner[W], c Config) *Batcher[W] { return New(r, c) }
 
-// NewStepped returns a Batcher that runs batches on r until Close.
-func NewStepped[W comparable](r StepRunner[W], c Config) *Batcher[W] {
+// New returns a Batcher that runs batches on r until Close.
+func New[W comparable](r Runner[W], c Config) *Batcher[W] {
 	c = c.withDefaults()
 	b := &Batcher[W]{
 		runner:   r,

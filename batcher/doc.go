@@ -2,7 +2,7 @@
 // recording starves behind clips.
 //
 // It knows no audio, no model and no device: a request is a lane, a cost and a [Work] that hands out windows; a
-// [StepRunner] runs windows; time comes from a [Clock].
+// [Runner] runs windows; time comes from a [Clock].
 //
 // # Terms
 //
@@ -18,7 +18,7 @@
 //
 // # Flow
 //
-//	Do ─► admission ─► lane ─► turn ─► batch ─► StepRunner ─► Do returns
+//	Do ─► admission ─► lane ─► turn ─► batch ─► Runner ─► Do returns
 //	                    ▲        ▲        ▲ │
 //	 who hangs up leaves┴────────┘        │ └─ the rest of a chain, or of a recording, goes on in a later batch
 //	                                      └─── windows of the same turn take the places of those that end early

@@ -11,11 +11,13 @@ import (
 // shouter is a device whose windows are words.
 type shouter struct{}
 
-func (shouter) Run(_ context.Context, batch []*string) []error {
-	for _, word := range batch {
-		*word = strings.ToUpper(*word)
+func (shouter) Run(_ context.Context, batch []*string, more func(free int) []*string, done func(*string, error)) {
+	for ; len(batch) > 0; batch = more(2) { // in two places at once
+		for _, word := range batch {
+			*word = strings.ToUpper(*word)
+			done(word, nil)
+		}
 	}
-	return nil
 }
 
 // words is a request whose windows are independent.

@@ -84,7 +84,7 @@ func TestFatalStopsAndLaterCallersLearnWhy(t *testing.T) {
 
 func TestRunnerThatEndsTheGoroutineLeavesNobodyWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := New(&fakeRunner{}, Config{})
+		b := New(whole{&fakeRunner{}}, Config{})
 		exits := goDo(t.Context(), b, clip("exit"))
 		waits := goDo(t.Context(), b, recording([]string{"r"}))
 		for _, o := range []*outcome{exits, waits, goDo(t.Context(), b, clip("later"))} {

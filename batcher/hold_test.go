@@ -87,7 +87,7 @@ func TestClipsInCompanyAreNotHeld(t *testing.T) {
 func TestClockDrivesTheHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := &manualClock{}
-		b := New(runnerFunc(func(context.Context, []string) []error { return nil }), Config{Clock: clock})
+		b := New(whole{runnerFunc(func(context.Context, []string) []error { return nil })}, Config{Clock: clock})
 		lone := goDo(t.Context(), b, clip("1"))
 		time.Sleep(time.Hour) // of a clock that isn't the batcher's
 		if clips, _ := b.Depth(); clips != 1 {

@@ -114,7 +114,7 @@ func (c *counter) TurnDone(e TurnEvent) { c.mu.Lock(); c.turns = append(c.turns,
 func inBubble(t *testing.T, c Config, f func(t *testing.T, b *Batcher[string], r *fakeRunner)) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &fakeRunner{}
-		b := New(r, c)
+		b := New(whole{r}, c)
 		f(t, b, r)
 		if err := b.Close(t.Context()); err != nil {
 			t.Errorf("Close: %v", err)

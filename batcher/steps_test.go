@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// stepper is a StepRunner that takes one window after the other and asks for more whenever one has ended. A window takes
+// stepper is a Runner that takes one window after the other and asks for more whenever one has ended. A window takes
 // a second; its name says how it ends.
 type stepper struct {
 	mu      sync.Mutex
@@ -83,7 +83,7 @@ func inStepBubble(t *testing.T, c Config, f func(t *testing.T, b *Batcher[string
 	synctest.Test(t, func(t *testing.T) {
 		c = c.withDefaults()
 		s := &stepper{places: c.MaxBatch}
-		b := NewStepped(s, c)
+		b := New(s, c)
 		f(t, b, s)
 		if err := b.Close(t.Context()); err != nil {
 			t.Errorf("Close: %v", err)
@@ -285,7 +285,7 @@ func (w *dropWork) Next(int) []*dropWindow { next := *w; *w = nil; return next }
 
 func TestWindowsOfWhoHangsUpAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := NewStepped(dropRunner{}, Config{CostCapMillis: 720_000})
+		b := New(dropRunner{}, Config{CostCapMillis: 720_000})
 		ctx, hangUp := context.WithCancel(t.Context())
 		kept, long := &dropWindow{seconds: 3}, &dropWindow{seconds: 100}
 		var wg sync.WaitGroup

@@ -21,14 +21,12 @@ type batchUnderWay[W comparable] struct {
 	fatal    error              // one of these errors, if no later batch can succeed
 	cancel   context.CancelFunc // ends it
 	ctx      context.Context
-	whole    bool // its runner says nothing before it has ended
 }
 
 // start notes that a batch begins and returns the context it runs under. The lock is held.
 func (b *Batcher[W]) start(batch *Batch[W], now time.Time) context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
-	_, whole := b.runner.(wholeBatches[W])
-	b.batch = batchUnderWay[W]{owners: make(map[W][]*Item[W]), ctx: ctx, cancel: cancel, whole: whole}
+	b.batch = batchUnderWay[W]{owners: make(map[W][]*Item[W]), ctx: ctx, cancel: cancel}
 	b.join(batch.Parts, now)
 	b.noteTurn(batch, now)
 	return ctx
@@ -101,9 +99,7 @@ func (b *Batcher[W]) windowDone(w W, err error) {
 		delete(b.batch.owners, w)
 	}
 	b.end(owners[0], err)
-	if !b.batch.whole {
-		b.tell()
-	}
+	b.tell()
 }
 
 // end ends one window. The lock is held.
