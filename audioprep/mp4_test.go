@@ -448,6 +448,7 @@ func TestMP4Errors(t *testing.T) {
 		"PCM of 200 channels":     with(func(m *mp4Maker) { m.entry = soundEntry("sowt", 200, 16, 16000) }),
 		"positions past the end":  append(append([]byte(nil), ftyp...), monoMP4(t).moov(1<<30)...),
 		"PCM of an absurd rate":   with(func(m *mp4Maker) { m.entry = soundEntry("sowt", 1, 16, 1) }),
+		"boxes without end":       append(append([]byte(nil), ftyp...), nested(100000)...),
 		"boxes within their size": append(append([]byte(nil), ftyp...), atom("moov", u32(4), []byte("trak"), u32(0), []byte("trak"))...),
 	} {
 		var ce *CorruptError
@@ -455,6 +456,16 @@ func TestMP4Errors(t *testing.T) {
 			t.Errorf("%s: got %v, want a CorruptError", name, err)
 		}
 	}
+}
+
+// nested writes boxes within boxes, the tags' too.
+func nested(depth int) []byte {
+	media, tags := make([]byte, 8*depth), make([]byte, 8*depth)
+	for i := range depth {
+		copy(media[8*i:], append(u32(int64(8*(depth-i))), "mdia"...))
+		copy(tags[8*i:], append(u32(int64(8*(depth-i))), "ilst"...))
+	}
+	return atom("moov", atom("trak", media), atom("udta", tags), bytes.Repeat(atom("trak"), depth))
 }
 
 // TestMP4Bomb: an index that reads the same bytes again and again ends with the bytes, or

@@ -40,6 +40,13 @@ type gapless struct{ start, length int64 }
 // maxMediaTime is beyond any real time in samples: two months of the highest rate.
 const maxMediaTime = 1 << 40
 
+// maxTracks and maxBoxDepth are beyond any real file: movies have some dozen tracks, and what is
+// looked for stands five boxes deep.
+const (
+	maxTracks   = 1000
+	maxBoxDepth = 8
+)
+
 // maxTableBytes bounds one table of an index: a hundred hours of AAC.
 const maxTableBytes = 64 << 20
 
@@ -57,8 +64,11 @@ func (f *mp4File) readIndex(moov box) error {
 				f.timescale = be32(body, 20)
 			}
 		case "trak":
+			if len(f.tracks) == maxTracks {
+				return nil
+			}
 			t := &mp4Track{}
-			if t.bad = t.read(f.in, b); f.in.err != nil {
+			if t.bad = t.read(f.in, b, 0); f.in.err != nil {
 				return f.in.err
 			}
 			f.tracks = append(f.tracks, t)
@@ -71,18 +81,21 @@ func (f *mp4File) readIndex(moov box) error {
 				return err
 			})
 		case "udta":
-			return f.readTags(b)
+			return f.readTags(b, 0)
 		}
 		return nil
 	})
 }
 
 // read reads a trak box, boxes within boxes.
-func (t *mp4Track) read(in *input, b box) error {
+func (t *mp4Track) read(in *input, b box, depth int) error {
+	if depth > maxBoxDepth {
+		return errors.New("boxes stand in boxes without end")
+	}
 	return eachBox(in, b, func(b box) error {
 		switch b.kind {
 		case "mdia", "minf", "stbl", "edts":
-			return t.read(in, b)
+			return t.read(in, b, depth+1)
 		case "tkhd", "mdhd", "hdlr", "elst":
 			body, err := readBox(in, b, 1<<20)
 			if err != nil {
@@ -100,6 +113,9 @@ func (t *mp4Track) read(in *input, b box) error {
 				}
 			})
 		case "stts", "stsz", "stz2", "stsc", "stco", "co64":
+			if t.handler != "" && t.handler != "soun" {
+				return nil
+			}
 			if b.size() > maxTableBytes {
 				return fmt.Errorf("the %s table has %d bytes, at most %d are taken", b.kind, b.size(), maxTableBytes)
 			}
@@ -195,7 +211,10 @@ func (t *mp4Track) readTable(kind string, b []byte) error {
 
 // readTags looks for iTunes' note on gapless playing: udta, meta, ilst, and there a box
 // "----" whose mean and name say what its data is.
-func (f *mp4File) readTags(b box) error {
+func (f *mp4File) readTags(b box, depth int) error {
+	if depth > maxBoxDepth {
+		return nil
+	}
 	return eachBox(f.in, b, func(b box) error {
 		switch b.kind {
 		case "meta":
@@ -206,9 +225,9 @@ func (f *mp4File) readTags(b box) error {
 			if head := f.in.peek(8); len(head) == 8 && string(head[4:]) != "hdlr" {
 				b.pos = min(b.pos+4, b.end)
 			}
-			return f.readTags(b)
+			return f.readTags(b, depth+1)
 		case "ilst":
-			return f.readTags(b)
+			return f.readTags(b, depth+1)
 		case "----":
 			body, err := readBox(f.in, b, 4<<10)
 			if err != nil {
