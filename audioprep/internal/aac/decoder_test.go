@@ -349,3 +349,54 @@ func TestPulses(t *testing.T) {
 		}
 	}
 }
+
+// TestSBR: a packet that holds spectral band replication is decoded as if it did not, and
+// that is known.
+func TestSBR(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("testdata", "16000-mono.aac"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, _ := ParseADTS(b)
+	cfg, err := h.Config(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packet := b[h.HeaderBytes:h.Bytes]
+	plain, extended := NewDecoder(cfg), NewDecoder(cfg)
+	r := bitReader{b: append(append([]byte(nil), packet...), make([]byte, bitSlack)...), end: 8 * len(packet)}
+	if err := plain.elements(&r); err != nil {
+		t.Fatal(err)
+	}
+	// Where the end stood: a fill element of 15 + 2 - 1 bytes with SBR, then the end.
+	at := r.at - 3
+	longer := append(append([]byte(nil), packet...), make([]byte, 24)...)
+	put := func(v, bits int) {
+		for i := bits - 1; i >= 0; i-- {
+			longer[at/8] = longer[at/8]&^(1<<(7-at%8)) | byte(v>>i&1)<<(7-at%8)
+			at++
+		}
+	}
+	put(elementFIL, 3)
+	put(15, 4)
+	put(2, 8)
+	put(13, 4)
+	for range 16*8 - 4 {
+		put(1, 1)
+	}
+	put(elementEND, 3)
+	want, got := make([]float32, Frame), make([]float32, Frame)
+	plain = NewDecoder(cfg)
+	if _, err := plain.Decode(want, packet); err != nil || plain.SBR() {
+		t.Errorf("as it was: %v, SBR %v", err, plain.SBR())
+	}
+	n, err := extended.Decode(got, longer[:(at+7)/8])
+	if err != nil || !extended.SBR() || n != (at+7)/8 {
+		t.Errorf("with SBR: got %d, %v, SBR %v", n, err, extended.SBR())
+	}
+	for i, v := range want {
+		if got[i] != v {
+			t.Fatalf("sample %d: got %v, want %v", i, got[i], v)
+		}
+	}
+}
