@@ -20,9 +20,13 @@ func (q *quantum) begin(contested bool) {
 }
 
 // end settles what the turn left over, so that a quantum that is no whole number of windows is met over several turns.
-func (q *quantum) end() {
+// What was left because nobody was there to use it is given away.
+func (q *quantum) end(used bool) {
 	q.carry = 0
 	if q.timed {
 		q.carry = q.balance
+	}
+	if !used {
+		q.carry = min(q.carry, 0)
 	}
 }

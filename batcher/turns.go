@@ -120,7 +120,7 @@ func (f *Former[W]) endTurn() {
 		f.clips.putBack(it)
 	}
 	if f.policy == Windowed && f.cur.lane == Recordings {
-		f.quantum.end()
+		f.quantum.end(f.recordings.n > 0)
 	}
 	f.holdUntil = time.Time{}
 	if f.clips.n == 1 && f.recordings.n == 0 && f.ahead == nil {

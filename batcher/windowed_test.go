@@ -136,6 +136,22 @@ func TestRule9TheQuantumIsForClipsThatCompete(t *testing.T) {
 	d.wantNext(t, "1: R*12", "2: a", "3: R", "4: R*12", "5: R*5 R*7")
 }
 
+func TestRule9WhatNobodyUsedIsNotSaved(t *testing.T) {
+	d := newBench(Config{MaxBatch: 6, NoBackfill: true})
+	d.fixed, d.each = 0, [numLanes]float64{0.5, 1}
+	d.recording(7, "Q")
+	d.wantNext(t, "1: Q*6", "2: Q")
+	for i, lone := range []string{"R", "S", "T"} {
+		d.clip(1, "a", "b", "c", "d", "e", "f")
+		d.recording(1, lone)
+		d.wantNext(t, fmt.Sprintf("%d: a b c d e f", 3+2*i), fmt.Sprintf("%d: %s", 4+2*i, lone))
+	}
+	d.clip(1, "a", "b", "c", "d", "e", "f")
+	d.recording(9, "U")
+	// Clips took 3 s, and so may this one, whatever those before it left.
+	d.wantNext(t, "9: a b c d e f", "10: U*3")
+}
+
 // panicWork hands out windows as long as it has any, then breaks.
 type panicWork struct{ left int }
 
