@@ -31,7 +31,7 @@ func (w *words) Next(max int) []*string {
 }
 
 func Example() {
-	b := batcher.New(shouter{}, batcher.Config{MaxBatch: 2})
+	b := batcher.New(shouter{}, batcher.Config{})
 	text := []string{"and", "so", "my", "fellow", "americans"}
 	var w words
 	for i := range text {
@@ -45,6 +45,6 @@ func Example() {
 	fmt.Println(strings.Join(text, " "), stats.Windows, stats.Batches, err)
 	fmt.Println(b.Close(context.Background()))
 	// Output:
-	// AND SO MY FELLOW AMERICANS 5 3 <nil>
+	// AND SO MY FELLOW AMERICANS 5 1 <nil>
 	// <nil>
 }

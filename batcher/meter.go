@@ -71,6 +71,28 @@ func (m *meter) time(n int) float64 {
 // marginal returns what one more window costs, in seconds.
 func (m *meter) marginal() float64 { return m.perWindow }
 
+// wasteLimit is how much more a window may cost than in a full batch for a smaller batch to count as good.
+const wasteLimit = 0.02
+
+// smallest returns the size of the smallest batch in which a window costs about as little as in a full one. Where one size
+// has been measured, half of it is tried next.
+func (m *meter) smallest() int {
+	most := len(m.mean) - 1
+	best := m.time(most) / float64(most)
+	switch {
+	case m.distinct == 0:
+		return most
+	case m.distinct == 1 && m.seen(most):
+		return max(most/2, 1)
+	}
+	for n := 1; n < most; n++ {
+		if m.time(n)/float64(n) <= best*(1+wasteLimit) {
+			return n
+		}
+	}
+	return most
+}
+
 // within returns how many windows come closest to taking so many seconds, in full batches and a rest.
 func (m *meter) within(seconds float64) int {
 	if m.distinct == 0 || seconds <= 0 {

@@ -65,7 +65,7 @@ func (f *Former[W]) plan() int {
 	}
 	if !q.timed {
 		if f.cur.first {
-			return f.maxBatch
+			return m.smallest()
 		}
 		return 0
 	}

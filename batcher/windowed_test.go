@@ -130,10 +130,31 @@ func TestRule9BatchesThatCostNothingMoreAreFilled(t *testing.T) {
 
 func TestRule9TheQuantumIsForClipsThatCompete(t *testing.T) {
 	d := newBench(Config{NoBackfill: true})
-	d.fixed, d.each = 0, [numLanes]float64{0.3, 0.6}
+	d.fixed, d.each = 0.05, [numLanes]float64{0.1, 0.3}
 	d.recording(50, "R")
 	d.clip(1, "a")
-	d.wantNext(t, "1: R*12", "2: a", "3: R", "4: R*12", "5: R*5 R*7")
+	d.wantNext(t, "1: R*12", "2: a", "3: R", "4: R*5", "5: R*5")
+}
+
+func TestRule9WithoutClipsBatchesAreNoLargerThanUseful(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		fixed, each float64
+		want        int
+	}{
+		{"a GPU, where a batch costs little more than a window", 0.6, 0.021, 12},
+		{"a CPU, where windows cost what they cost", 0, 1, 1},
+		{"something between", 0.05, 0.3, 5}, // 0.31 s a window instead of 0.304
+	} {
+		d := newBench(Config{})
+		d.fixed, d.each = tt.fixed, [numLanes]float64{tt.each, tt.each}
+		d.recording(200, "R")
+		d.wantNext(t, "1: R*12", "2: R*6")
+		b, _ := d.f.Next(d.now)
+		if b.NumWindows != tt.want {
+			t.Errorf("%s: a batch of %d windows, want %d", tt.name, b.NumWindows, tt.want)
+		}
+	}
 }
 
 func TestRule9WhatNobodyUsedIsNotSaved(t *testing.T) {
@@ -179,7 +200,7 @@ func TestARecordingThatBreaksHalfwayEnds(t *testing.T) {
 func TestRule9ALaneWithoutWorkGivesItsTurnAway(t *testing.T) {
 	d := newBench(Config{})
 	d.recording(30, "R")
-	d.wantNext(t, "1: R*12", "2: R*12", "3: R*6", "")
+	d.wantNext(t, "1: R*12", "2: R*6", "3: R*12", "")
 	d.clip(1, "a")
 	d.wantNext(t, "4: a", "")
 }
@@ -188,8 +209,8 @@ func TestRule10AShortOneNeverWaitsForALongOne(t *testing.T) {
 	d := newBench(Config{})
 	d.recording(360, "podcast")
 	d.recording(2, "note")
-	// After 30 windows the note has its go, in the batch whose rest it fits.
-	d.wantNext(t, "1: podcast*12", "2: podcast*12", "3: podcast*6 note*2 podcast*4")
+	// After 30 windows the note has its go, and the podcast the rest of that batch.
+	d.wantNext(t, "1: podcast*12", "2: podcast*6", "3: podcast*12", "4: note*2 podcast*10")
 }
 
 func TestRule10AFinishedRecordingMakesRoomForTheNext(t *testing.T) {

@@ -31,6 +31,7 @@ var mutants = []mutant{
 	{"8 an emptied turn is forgotten", "turns.go", "if f.ahead.items.n == 0 {", "if false {"},
 	{"9 share", "quantum.go", "q.size = q.ratio * q.clipTurn", "q.size = q.clipTurn"},
 	{"9 settled in the next turn", "quantum.go", "q.carry = q.balance", "q.carry = 0"},
+	{"9 no larger than useful", "windowed.go", "return m.smallest()", "return f.maxBatch"},
 	{"9 what nobody used is not saved", "quantum.go", "if !used {", "if false {"},
 	{"9 at least one window", "windowed.go", "n = max(n, 1)", "n = max(n, 0)"},
 	{"9 no quantum without clips", "quantum.go", "q.timed = contested && q.clipTurn > 0", "q.timed = q.clipTurn > 0"},
