@@ -71,6 +71,10 @@ func turn(a complex64) complex64 { return complex(-imag(a), real(a)) }
 
 func (p *fftPass) radix4(y, x []complex64) {
 	s, n := p.stride, p.m*p.stride
+	if s == 1 {
+		p.first4(y, x)
+		return
+	}
 	for k := range p.m {
 		w1, w2, w3 := p.twiddle[3*k], p.twiddle[3*k+1], p.twiddle[3*k+2]
 		x0, x1, x2, x3 := x[s*k:][:s], x[s*k+n:][:s], x[s*k+2*n:][:s], x[s*k+3*n:][:s]
@@ -84,6 +88,22 @@ func (p *fftPass) radix4(y, x []complex64) {
 			y2[q] = mul(sum-odd, w2)
 			y3[q] = mul(diff+cross, w3)
 		}
+	}
+}
+
+// first4 is radix4 without what is side by side.
+func (p *fftPass) first4(y, x []complex64) {
+	n := p.m
+	x0, x1, x2, x3 := x[:n], x[n:][:n], x[2*n:][:n], x[3*n:][:n]
+	y, w := y[:4*n], p.twiddle[:3*n]
+	for k, a := range x0 {
+		b, c, d := x1[k], x2[k], x3[k]
+		sum, diff := a+c, a-c
+		odd, cross := b+d, turn(b-d)
+		y[4*k] = sum + odd
+		y[4*k+1] = mul(diff-cross, w[3*k])
+		y[4*k+2] = mul(sum-odd, w[3*k+1])
+		y[4*k+3] = mul(diff+cross, w[3*k+2])
 	}
 }
 

@@ -239,31 +239,31 @@ func (d *Decoder) overlap(long, left, right int) []float32 {
 // The latter is x's second half, then its first, backwards and negated, then its
 // second (see package mdct).
 func (d *Decoder) addLeft(out, tail, x []float32, left, n int) {
-	half := len(x)
-	tail = tail[:d.previous/2]
-	for i := range n {
-		v := float32(0)
-		if i < len(tail) {
-			v = tail[i]
-		}
-		out[i*d.channels] = v
+	step, half := d.channels, len(x)
+	tail = tail[:min(d.previous/2, n)]
+	for i, v := range tail {
+		out[i*step] = v
+	}
+	for i := len(tail); i < n; i++ {
+		out[i*step] = 0
 	}
 	slope := d.slope(left)
 	from := half/2 - left/4 // where the window rises
-	for i := max(0, half-n); i < half; i++ {
-		if i < from {
-			continue
-		}
-		var v float32
-		if i < half/2 {
-			v = x[half/2+i]
-		} else {
-			v = -x[half+half/2-1-i]
-		}
-		if i-from < len(slope) {
-			v *= slope[i-from]
-		}
-		out[(n-half+i)*d.channels] += v
+	to := from + len(slope)
+	// A packet that is wrong about the one before could begin too early.
+	first := max(from, half-n)
+	at := (n - half + first) * step
+	for i := first; i < half/2; i++ {
+		out[at] += x[half/2+i] * slope[i-from]
+		at += step
+	}
+	for i := max(first, half/2); i < to; i++ {
+		out[at] -= x[half+half/2-1-i] * slope[i-from]
+		at += step
+	}
+	for i := max(first, to); i < half; i++ {
+		out[at] -= x[half+half/2-1-i]
+		at += step
 	}
 }
 
@@ -272,21 +272,17 @@ func (d *Decoder) keepRight(tail, x []float32, right int) {
 	half := len(x)
 	slope := d.slope(right)
 	from := half/2 - right/4 // where the window falls
-	for i := range half {
-		var v float32
-		if i < half/2 {
-			v = -x[half/2-1-i]
-		} else {
-			v = -x[i-half/2]
-		}
-		switch k := i - from; {
-		case k >= len(slope):
-			v = 0
-		case k >= 0:
-			v *= slope[len(slope)-1-k]
-		}
-		tail[i] = v
+	to := from + len(slope)
+	for i := range from {
+		tail[i] = -x[half/2-1-i]
 	}
+	for i := from; i < half/2; i++ {
+		tail[i] = -x[half/2-1-i] * slope[to-1-i]
+	}
+	for i := half / 2; i < to; i++ {
+		tail[i] = -x[i-half/2] * slope[to-1-i]
+	}
+	clear(tail[to:])
 }
 
 // slope is the rising half of the window of a block of so many samples.
