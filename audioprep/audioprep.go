@@ -28,7 +28,8 @@
 //
 // It opens no files, knows no HTTP, and decodes no more than
 //
-//   - WAV, AIFF, AU and CAF with PCM, CAF with ALAC and AAC-LC too; MP3, FLAC, ADTS AAC;
+//   - WAV and its kin (RF64, W64) with PCM, ADPCM and MP3; AIFF and AU with PCM;
+//   - CAF with PCM, ALAC and AAC-LC; MP3, FLAC, ADTS AAC;
 //   - MP4 and its kin with AAC-LC, ALAC, Opus, FLAC, MP3 and PCM;
 //   - Ogg with Opus, Vorbis and FLAC;
 //   - WebM and Matroska with these, AAC-LC, ALAC, MP3 and PCM.
@@ -102,7 +103,9 @@ func Decode(ctx context.Context, r io.ReadSeeker, lim Limits) (*PCM, error) {
 	s := &sink{ctx: ctx, max: lim.MaxDuration, info: Info{Container: name}}
 	switch name {
 	case "wav":
-		err = decodeWAV(in, s)
+		err = decodeWAV(in, s, walkWAV)
+	case "w64":
+		err = decodeWAV(in, s, walkW64)
 	case "flac":
 		err = decodeFLAC(in, s)
 	case "mp3":

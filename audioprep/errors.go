@@ -11,7 +11,7 @@ import (
 var ErrEmpty = errors.New("the upload holds no audio samples")
 
 // accepted lists the containers that Decode takes, as FormatError reports them.
-var accepted = []string{"wav", "mp3", "flac", "mp4", "aac", "aiff", "au", "caf", "ogg", "webm", "matroska"}
+var accepted = []string{"wav", "w64", "mp3", "flac", "mp4", "aac", "aiff", "au", "caf", "ogg", "webm", "matroska"}
 
 // FormatError reports a container or codec that Decode does not support.
 type FormatError struct {

@@ -40,10 +40,10 @@ type wavFile struct {
 }
 
 // decodeWAV walks the chunks first and decodes the data after, so that it does
-// not matter in which order they stand.
-func decodeWAV(in *input, s *sink) error {
-	bad := func(err error) error { return &CorruptError{Container: "wav", Err: err} }
-	w, err := walkWAV(in)
+// not matter in which order they stand. walk is walkWAV or walkW64.
+func decodeWAV(in *input, s *sink, walk func(*input) (*wavFile, error)) error {
+	bad := func(err error) error { return &CorruptError{Container: s.info.Container, Err: err} }
+	w, err := walk(in)
 	if err != nil {
 		return bad(err)
 	}
@@ -63,6 +63,9 @@ func decodeWAV(in *input, s *sink) error {
 	}
 	if len(w.data) == 0 {
 		return bad(errors.New("there is no data chunk"))
+	}
+	if w.format.tag == tagMSADPCM || w.format.tag == tagIMAADPCM {
+		return w.decodeADPCM(in, s)
 	}
 	if err := s.open(w.format.rate, w.format.channels); err != nil {
 		return bad(err)

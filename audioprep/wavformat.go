@@ -17,7 +17,7 @@ const (
 
 // otherTags names the codecs that are met in WAV files and not decoded.
 var otherTags = map[uint16]string{
-	0x0002: "MS ADPCM", 0x0011: "IMA ADPCM", 0x0031: "GSM 6.10", 0x0050: "MPEG layer II",
+	0x0031: "GSM 6.10", 0x0050: "MPEG layer II",
 	0x0040: "G.721 ADPCM", 0x0045: "G.726 ADPCM", 0x0064: "G.726 ADPCM",
 	0x00ff: "AAC", 0x0161: "WMA", 0x0162: "WMA Pro", 0x1602: "AAC", 0x2000: "AC-3",
 	0x674f: "Vorbis", 0xf1ac: "FLAC",
@@ -37,12 +37,14 @@ type wavFormat struct {
 	bits        int
 	sampleBytes int // of one sample in the file, set by check
 	badGUID     bool
+	extra       []byte // behind the usual 18 bytes
 }
 
 // readFormat reads the fmt chunk, of which 16, 18 and 40 bytes are usual.
 func (w *wavFile) readFormat(in *input, size int64) error {
 	start := in.pos
-	b := make([]byte, min(max(size, 0), 40))
+	const most = 18 + 4 + 4*256 // with the coefficients of ADPCM
+	b := make([]byte, min(max(size, 0), most))
 	n, _ := in.readFull(b)
 	if n < 16 {
 		return fmt.Errorf("the fmt chunk has %d bytes, 16 are needed", n)
@@ -53,6 +55,9 @@ func (w *wavFile) readFormat(in *input, size int64) error {
 		rate:       int64(w.order.Uint32(b[4:])),
 		blockAlign: int(w.order.Uint16(b[12:])),
 		bits:       int(w.order.Uint16(b[14:])),
+	}
+	if n > 18 {
+		f.extra = b[18:n]
 	}
 	if f.tag == tagExtensible && n >= 40 {
 		f.tag = w.order.Uint16(b[24:])
@@ -66,7 +71,7 @@ func (w *wavFile) readFormat(in *input, size int64) error {
 // the codec in s.
 func (f *wavFormat) check(s *sink) error {
 	bad := func(format string, args ...any) error {
-		return &CorruptError{Container: "wav", Err: fmt.Errorf(format, args...)}
+		return &CorruptError{Container: s.info.Container, Err: fmt.Errorf(format, args...)}
 	}
 	if f.channels == 0 {
 		return bad("the fmt chunk says 0 channels")
@@ -81,7 +86,7 @@ func (f *wavFormat) check(s *sink) error {
 	switch f.tag {
 	case tagPCM, tagFloat:
 		if f.bits == 0 {
-			return &CorruptError{Container: "wav", Err: errors.New("the fmt chunk says 0 bits per sample")}
+			return &CorruptError{Container: s.info.Container, Err: errors.New("the fmt chunk says 0 bits per sample")}
 		}
 		// The container of a sample may be wider than its valid bits, which
 		// then stand at its top.
@@ -99,6 +104,8 @@ func (f *wavFormat) check(s *sink) error {
 		}
 	case tagALaw, tagMuLaw:
 		f.sampleBytes = 1
+	case tagMSADPCM, tagIMAADPCM:
+		return nil // in blocks: see newADPCM
 	default:
 		name := otherTags[f.tag]
 		if name == "" {
