@@ -60,6 +60,7 @@ type matroska struct {
 	cluster int64 // time of the cluster, in units
 	frames  [][]byte
 	first   bool // the next block is the first of a recording
+	again   int  // how often the tracks were described once more
 	lost    bool // something is missing before the next block
 	damaged int  // places where the elements stopped to make sense
 	passed  int64
@@ -251,7 +252,8 @@ func (m *matroska) describe(id uint32, body []byte) error {
 		}
 		// A second recording behind the first, as happens where the pieces of
 		// several were put together.
-		if err != nil || t.codec != m.track.codec || string(t.private) != string(m.track.private) {
+		m.again++
+		if err != nil || m.again > maxOggStreams || t.codec != m.track.codec || string(t.private) != string(m.track.private) {
 			m.other = true
 			return nil
 		}
@@ -296,94 +298,4 @@ func (m *matroska) block(id uint32, body []byte) (b matroskaBlock, ok bool) {
 	b.lost, b.first = m.lost, m.first
 	m.lost, m.first = false, false
 	return b, true
-}
-
-// plausible reports whether an element of an unknown name may be one: what
-// follows it is known.
-func (m *matroska) plausible(n int, size int64) bool {
-	const far = 1 << 20
-	if size > far {
-		return false
-	}
-	b := m.w.fill(n + int(size) + maxEBMLHeader)
-	if len(b) == n+int(size) {
-		return true
-	}
-	id, _, k := ebmlHeader(b[n+int(size):])
-	return k > 0 && knownMatroska(id)
-}
-
-func knownMatroska(id uint32) bool {
-	switch id {
-	case idEBML, idSegment, idInfo, idTracks, idCluster, idTimestamp, idSimpleBlock, idBlockGroup:
-		return true
-	}
-	return matroskaOther[id]
-}
-
-// resync moves to what looks like a cluster or a row of blocks. cut says that
-// the element at the cursor claims more than there is, which is no damage if
-// nothing follows.
-func (m *matroska) resync(cut bool) {
-	start := m.passed
-	m.lost = true
-	for {
-		const window = 64 << 10
-		b := m.w.fill(window)
-		end := len(b) - maxEBMLHeader
-		if m.w.done && len(b) < window {
-			end = len(b)
-		}
-		for i := 1; i < end; i++ {
-			if (b[i] == idCluster>>24 || b[i] == idSimpleBlock || b[i] == idBlockGroup) && startsMatroska(b[i:]) {
-				m.passed += int64(i)
-				m.damaged++
-				m.w.skip(i)
-				return
-			}
-		}
-		if len(b) < window {
-			m.passed += int64(len(b))
-			m.w.skip(len(b))
-			if m.cut = cut; cut {
-				m.passed = start
-			} else {
-				m.damaged++
-			}
-			return
-		}
-		m.passed += int64(end - 1)
-		m.w.skip(end - 1)
-		if m.w.in.ctx.Err() != nil {
-			return
-		}
-	}
-}
-
-// startsMatroska reports whether b starts with a cluster, or with blocks of which
-// three follow each other as far as b reaches.
-func startsMatroska(b []byte) bool {
-	for range 3 {
-		id, size, n := ebmlHeader(b)
-		if n == 0 {
-			return false
-		}
-		switch id {
-		case idCluster:
-			return true
-		case idSimpleBlock, idBlockGroup:
-			if size < 4 || size > maxBlockBytes {
-				return false
-			}
-		default:
-			return false
-		}
-		if size > int64(len(b)-n) {
-			return false
-		}
-		if b = b[n+int(size):]; len(b) < maxEBMLHeader {
-			return true
-		}
-	}
-	return true
 }

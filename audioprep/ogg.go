@@ -48,11 +48,19 @@ func oggCodec(b []byte) string {
 	return "an unknown codec"
 }
 
+// maxOggStreams is how many streams are read one after the other: days of songs.
+// Setting up a decoder costs more than the few bytes that ask for it.
+const maxOggStreams = 1000
+
 func decodeOgg(in *input, s *sink) error {
 	o := &oggPages{w: &sliding{in: in}}
 	var at *oggPage
 	var foreign []string
-	for {
+	for n := 0; ; n++ {
+		if n == maxOggStreams {
+			s.faults(fmt.Sprintf("only the first %d streams are read", n))
+			break
+		}
 		st, found, err := nextOggStream(o, at)
 		if err != nil {
 			return err

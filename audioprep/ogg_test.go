@@ -321,6 +321,24 @@ func TestOggChain(t *testing.T) {
 	}
 }
 
+// TestOggManyStreams: a file of nothing but beginnings comes to an end.
+func TestOggManyStreams(t *testing.T) {
+	packets, granules := oggPackets(t, testFile(t, "silk.opus"))
+	one := oggWrite(1, [][]byte{packets[0], packets[2]}, []int64{0, granules[2]}, 9)
+	pcm, err := decodeBytes(bytes.Repeat(one, maxOggStreams+5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPCM(t, pcm)
+	// A packet of 60 ms, of which 6.5 are not to be heard.
+	if n := int64(maxOggStreams) * (2880 - 312); durationOf(n, opusRate) != pcm.Info.Duration {
+		t.Errorf("got %v, want %v", pcm.Info.Duration, durationOf(n, opusRate))
+	}
+	if len(pcm.Info.Faults) == 0 || !strings.Contains(pcm.Info.Faults[0], "first 1000 streams") {
+		t.Errorf("got faults %q", pcm.Info.Faults)
+	}
+}
+
 // TestOpusHeader: gain, pre-skip and channel maps are followed.
 func TestOpusHeader(t *testing.T) {
 	packets, granules := oggPackets(t, testFile(t, "celt.opus"))

@@ -29,8 +29,8 @@ const (
 	// maxEntries and maxValues bound what the codebooks of a stream may ask for:
 	// a few bits of header can describe millions. libvorbis's encoder uses less
 	// than a tenth.
-	maxEntries = 1 << 20
-	maxValues  = 1 << 23
+	maxEntries = 1 << 17
+	maxValues  = 1 << 20
 )
 
 var (
