@@ -19,7 +19,7 @@ const adtsChain = 3
 type adtsDecoder struct {
 	s      *sink
 	w      *sliding
-	stream aac.ADTSHeader // of the first frame
+	stream aac.ADTSHeader // of the frame before
 	dec    *aacDecoder
 	chain  bool // the last frame ended where the cursor is
 	bad    int  // packets that did not decode
@@ -79,9 +79,9 @@ func (d *adtsDecoder) next() (more bool, err error) {
 		return false, nil
 	}
 	h, ok := aac.ParseADTS(b)
-	ok = ok && (d.dec == nil || h.SameStream(d.stream))
-	if ok && !d.chain {
-		// Not where a frame ended: believe only what goes on as a stream.
+	if ok && (!d.chain || !h.SameStream(d.stream)) {
+		// Not where a frame ended, or of another form, as when a radio station's programme
+		// changes: believe only what goes on as a stream.
 		const enough = adtsChain * 8192 // a frame has at most 8191 bytes
 		b = d.w.fill(enough)
 		ok = adtsChainAt(b, d.w.done && len(b) < enough)
@@ -146,20 +146,14 @@ func (d *adtsDecoder) pass() {
 // frame decodes the packets of one frame. What was lost before it becomes silence, so
 // that the times of what follows stay right.
 func (d *adtsDecoder) frame(h aac.ADTSHeader, b []byte) error {
-	if d.dec == nil {
-		cfg, err := h.Config(b)
-		if err != nil {
-			return noAAC("aac", err)
+	if d.dec == nil || !h.SameStream(d.stream) {
+		if err := d.begin(h, b); err != nil {
+			if d.good == 0 {
+				return err
+			}
+			d.passed += len(b) // what was decoded before is worth more
+			return nil
 		}
-		if err := d.s.open(int64(cfg.Rate), cfg.Channels); err != nil {
-			return &CorruptError{Container: "aac", Err: err}
-		}
-		d.stream, d.dec = h, newAACDecoder(cfg)
-		guess := d.w.in.size / int64(h.Bytes) * int64(h.Packets*aac.Frame)
-		if err := d.s.expect(guess, false, d.w.in.size); err != nil {
-			return err
-		}
-		d.lost = 0
 	}
 	ch := d.dec.cfg.Channels
 	if d.lost > 0 {
@@ -188,6 +182,26 @@ func (d *adtsDecoder) frame(h aac.ADTSHeader, b []byte) error {
 		}
 		b = b[min(read+h.PacketTrailer(), len(b)):]
 	}
+	return nil
+}
+
+// begin makes the decoder for a stream that begins, the first or another one.
+func (d *adtsDecoder) begin(h aac.ADTSHeader, b []byte) error {
+	cfg, err := h.Config(b)
+	if err != nil {
+		return noAAC("aac", err)
+	}
+	if err := d.s.open(int64(cfg.Rate), cfg.Channels); err != nil {
+		return &CorruptError{Container: "aac", Err: err}
+	}
+	if d.dec == nil {
+		guess := d.w.in.size / int64(h.Bytes) * int64(h.Packets*aac.Frame)
+		if err := d.s.expect(guess, false, d.w.in.size); err != nil {
+			return err
+		}
+		d.lost = 0 // what stands before the first frame is no loss
+	}
+	d.stream, d.dec = h, newAACDecoder(cfg)
 	return nil
 }
 

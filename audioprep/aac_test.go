@@ -100,6 +100,35 @@ func TestADTSDamage(t *testing.T) {
 	}
 }
 
+// TestADTSChange: a stream may go on in another form.
+func TestADTSChange(t *testing.T) {
+	var file []byte
+	total := 0
+	for _, name := range []string{"16000-mono", "44100-clicks", "8000-bursts", "16000-mono"} {
+		b := adtsFile(t, name)
+		pcm, err := decodeBytes(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += len(pcm.Samples)
+		file = append(file, b...)
+	}
+	pcm, err := decodeBytes(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := len(pcm.Samples) - total; d < -3 || d > 3 || pcm.Info.Faults != nil {
+		t.Errorf("got %d samples, want %d; faults %q", len(pcm.Samples), total, pcm.Info.Faults)
+	}
+	want, err := decodeBytes(adtsFile(t, "16000-mono"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tail := pcm.Samples[len(pcm.Samples)-len(want.Samples):]; !equal(tail, want.Samples) {
+		t.Error("the last stream is not what it is alone")
+	}
+}
+
 func TestADTSErrors(t *testing.T) {
 	plain := adtsFile(t, "16000-mono")
 	var fe *FormatError
