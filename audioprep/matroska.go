@@ -209,7 +209,7 @@ func (m *matroska) next() (b matroskaBlock, ok bool, err error) {
 			}
 			err = m.describe(id, m.body(n, size))
 		case idSimpleBlock, idBlockGroup:
-			if size <= maxBlockBytes {
+			if size <= maxBlockBytes && m.wanted(id, n) {
 				b, ok = m.block(id, m.body(n, size))
 			}
 		case idEBML:
@@ -262,11 +262,19 @@ func (m *matroska) describe(id uint32, body []byte) error {
 	return nil
 }
 
+// wanted reports whether the element at the cursor may be a block of the chosen
+// track. Those of video are large: they are not read.
+func (m *matroska) wanted(id uint32, n int) bool {
+	if m.track == nil || id != idSimpleBlock {
+		return m.track != nil
+	}
+	head := m.w.fill(n + 8)
+	number, k := ebmlNumber(head[min(n, len(head)):], false)
+	return k > 0 && number == m.track.number
+}
+
 // block reads a SimpleBlock or a BlockGroup; not ok if it is of another track.
 func (m *matroska) block(id uint32, body []byte) (b matroskaBlock, ok bool) {
-	if m.track == nil {
-		return b, false
-	}
 	if id == idBlockGroup {
 		group := body
 		body = nil

@@ -275,6 +275,7 @@ func TestMatroskaErrors(t *testing.T) {
 	}
 	for name, b := range map[string][]byte{
 		"head alone":       ebmlStart,
+		"a later piece":    w.clusters(element, w.simple),
 		"no tracks":        file(),
 		"no audio":         file(element(idTracks, trackEntry(1, 1, "V_VP8"))),
 		"no blocks":        append(bytes.Clone(ebmlStart), element(idSegment, element(idTracks, w.track()))...),

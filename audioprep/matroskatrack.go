@@ -156,7 +156,7 @@ func chooseMatroska(container string, tracks []*matroskaTrack) (*matroskaTrack, 
 	case len(tracks) > 0:
 		return nil, &CorruptError{Container: container, Err: errors.New("there is no audio track")}
 	}
-	return nil, &CorruptError{Container: container, Err: errors.New("no track is described")}
+	return nil, &CorruptError{Container: container, Err: errors.New("no track is described: the beginning of the recording is missing")}
 }
 
 // packetTrack makes the decoder of a track whose frames are packets.

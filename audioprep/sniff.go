@@ -17,6 +17,7 @@ type magic struct {
 // types and "file" (magic(5)).
 var magics = []magic{
 	{0, "\x1a\x45\xdf\xa3", "webm"}, // EBML; told from matroska below
+	{0, "\x1f\x43\xb6\x75", "webm"}, // a cluster: a later piece of what a browser recorded
 	{0, "fLaC", "flac"},
 	{0, "OggS", "ogg"},
 	{4, "ftyp", "mp4"},
