@@ -13,6 +13,9 @@ func TestConcurrent(t *testing.T) {
 		riff(fmtChunk(tagPCM, 1, 12345, 16), chunk("data", encode(x, "s16"))),
 		flacFile([][]float32{x, x}, 88200, 16, 3000),
 		mp3File(t, "32000-joint"),
+		testFile(t, "celt.opus"),
+		testFile(t, "stereo-vorbis.ogg"),
+		testFile(t, "opus-live.webm"),
 	}
 	var want [][]float32
 	for _, f := range files {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func testFile(t testing.TB, name string) []byte {
@@ -318,6 +319,29 @@ func TestOggChain(t *testing.T) {
 	checkPCM(t, pcm)
 	if !equal(pcm.Samples, want) || pcm.Info.Faults != nil {
 		t.Errorf("got %d samples, want the %d of the parts; faults %q", len(pcm.Samples), len(want), pcm.Info.Faults)
+	}
+}
+
+// TestHoleLimit: a hole that lasts years ends at the limit.
+func TestHoleLimit(t *testing.T) {
+	packets, granules := oggPackets(t, testFile(t, "celt.opus"))
+	for i := range granules {
+		if i > 10 {
+			granules[i] += 1 << 50
+		}
+	}
+	w := opusWebM(t)
+	for i := range w.ms {
+		if i > 10 {
+			w.ms[i] += 30000
+		}
+	}
+	for name, file := range map[string][]byte{"ogg": oggWrite(1, packets, granules, 4), "webm": w.file()} {
+		var le *LimitError
+		limits := Limits{MaxDuration: 5 * time.Second}
+		if pcm, err := Decode(context.Background(), bytes.NewReader(file), limits); !errors.As(err, &le) || le.Got > 6*time.Second {
+			t.Errorf("%s: got %v and %v, want a LimitError of about 5 s", name, pcm, err)
+		}
 	}
 }
 
