@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -25,5 +28,50 @@ func TestOutputPathsAreDistinct(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// No name or link under which an input can be reached is written to, however it came there.
+func TestOutputsAreNoInputs(t *testing.T) {
+	dir := t.TempDir()
+	input := filepath.Join(dir, "a.txt")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(input, "sound")
+	for name, link := range map[string]func(old, new string) error{"hard.txt": os.Link, "soft.txt": os.Symlink} {
+		if err := link(input, filepath.Join(dir, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	stdin, err := os.Open(input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	for _, inputs := range [][]os.FileInfo{inputFiles([]string{"missing", input}, nil), inputFiles([]string{stdinName}, stdin)} {
+		for _, name := range []string{"a.txt", "hard.txt", "soft.txt"} {
+			path := filepath.Join(dir, name)
+			if err := checkOutput(path, inputs); !errors.Is(err, errIsInput) {
+				t.Errorf("checking %s: got %v", name, err)
+			}
+			if err := writeOutput(path, []byte("text"), inputs); !errors.Is(err, errIsInput) {
+				t.Errorf("writing %s: got %v", name, err)
+			}
+			if got, err := os.ReadFile(input); err != nil || string(got) != "sound" {
+				t.Fatalf("after writing %s the input holds %q, %v", name, got, err)
+			}
+		}
+		other := filepath.Join(dir, "b.txt")
+		write(other, "what was there before")
+		if err := errors.Join(checkOutput(other, inputs), writeOutput(other, []byte("text"), inputs)); err != nil {
+			t.Error(err)
+		}
+		if got, err := os.ReadFile(other); err != nil || string(got) != "text" {
+			t.Errorf("another file holds %q, %v", got, err)
+		}
 	}
 }

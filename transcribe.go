@@ -52,6 +52,10 @@ func (t *transcribeCmd) Run(ctx context.Context, c *console, cli *commandLine) e
 		if err := makeOutputDir(t.OutputDir); err != nil {
 			return err
 		}
+		failed += sink.leaveOutInputs()
+		if files = sink.files; len(files) == 0 {
+			return errReported
+		}
 	}
 
 	loader, err := newLoader(ctx, c, cli, t.deviceFlags)
@@ -218,14 +222,31 @@ type transcriptSink struct {
 	files   []string
 	several bool     // files were asked for, whether or not they can be read
 	paths   []string // nil for stdout
+	inputs  []os.FileInfo
 }
 
 func newTranscriptSink(c *console, t *transcribeCmd, files []string) *transcriptSink {
 	s := &transcriptSink{console: c, format: server.Format(t.Format), lines: t.Format == "json", words: t.WordTimestamps, files: files, several: len(t.Files) > 1}
 	if t.OutputDir != "" {
 		s.paths = outputPaths(t.OutputDir, files, extensions[t.Format])
+		s.inputs = inputFiles(t.Files, c.in)
 	}
 	return s
+}
+
+// leaveOutInputs takes out the files whose transcripts would go into one of the recordings, and reports and counts them.
+func (s *transcriptSink) leaveOutInputs() (failed int) {
+	var files, paths []string
+	for i, path := range s.paths {
+		if err := checkOutput(path, s.inputs); err != nil {
+			s.console.report(fmt.Errorf("%s: %w", s.files[i], err))
+			failed++
+			continue
+		}
+		files, paths = append(files, s.files[i]), append(paths, path)
+	}
+	s.files, s.paths = files, paths
+	return failed
 }
 
 // put writes the transcript of file i, and tells what was wrong with the audio.
@@ -243,8 +264,8 @@ func (s *transcriptSink) put(i int, t *server.Transcript) error {
 	if s.paths == nil {
 		return s.console.write(text)
 	}
-	if err := os.WriteFile(s.paths[i], text, 0o666); err != nil {
-		return fmt.Errorf("%s: %w", s.paths[i], pathCause(err))
+	if err := writeOutput(s.paths[i], text, s.inputs); err != nil {
+		return err
 	}
 	s.console.note("%s: written to %s", s.files[i], s.paths[i])
 	return nil
