@@ -35,7 +35,7 @@ func (c *console) note(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.erase()
-	fmt.Fprintf(c.err, format+"\n", args...)
+	fmt.Fprintln(c.err, printable(fmt.Sprintf(format, args...)))
 }
 
 // report prints an error and its hint on stderr.

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"reflect"
 	"runtime/debug"
 	"syscall"
 
@@ -83,6 +84,7 @@ func newParser(cli *commandLine, stdout, stderr io.Writer, exit func(int)) (*kon
 		kong.Name("hark"),
 		kong.Description("Speech to text on your own machine. Every flag can also be set by the environment variable that its help names."),
 		kong.DefaultEnvars("HARK"),
+		kong.KindMapper(reflect.String, kong.MapperFunc(verbatim)),
 		kong.Vars{
 			"default_model":  defaultModel,
 			"min_share":      fmt.Sprint(batcher.MinShare),
@@ -122,8 +124,8 @@ func report(w io.Writer, err error) {
 		fmt.Fprintln(w, "hark: interrupted")
 		return
 	}
-	fmt.Fprintf(w, "hark: %v\n", err)
+	fmt.Fprintf(w, "hark: %s\n", printable(err.Error()))
 	if h := hintFor(err); h != "" {
-		fmt.Fprintf(w, "hint: %s\n", h)
+		fmt.Fprintf(w, "hint: %s\n", printable(h))
 	}
 }

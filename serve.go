@@ -17,9 +17,9 @@ import (
 
 // serveCmd answers requests over HTTP until it is told to stop.
 type serveCmd struct {
-	Addr      string   `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 takes a free one (default: ${default})."`
-	Model     []string `default:"${default_model}" placeholder:"NAME" help:"Model to serve, several times or separated by commas; the first is the one for requests that name none. Fetched if it is not here (default: ${default})."`
-	NoAliases bool     `help:"Refuse OpenAI's model names (whisper-1, ...), which otherwise mean the first model."`
+	Addr      string     `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 takes a free one (default: ${default})."`
+	Model     modelNames `default:"${default_model}" placeholder:"NAME" help:"Model to serve, several times or separated by commas; the first is the one for requests that name none. Fetched if it is not here (default: ${default})."`
+	NoAliases bool       `help:"Refuse OpenAI's model names (whisper-1, ...), which otherwise mean the first model."`
 
 	MaxUpload         byteCount     `default:"2GiB" placeholder:"SIZE" help:"Largest file accepted (default: ${default})."`
 	MaxDuration       time.Duration `default:"6h" placeholder:"TIME" help:"Longest audio of one request (default: ${default})."`
