@@ -94,7 +94,8 @@ func (d *Decoder) Decode(dst []float32, packet []byte) (read int, err error) {
 		}
 		d.coder.run(&d.ch[c], dst[c:], n)
 	}
-	return (r.at + 7) / 8, nil
+	// A fill element at the end may claim more than there is.
+	return min((r.at+7)/8, len(packet)), nil
 }
 
 // Types of elements (table 4.85).
