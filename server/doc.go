@@ -31,6 +31,9 @@
 // texts that say what to do. Retry-After never exceeds 8 s, the most that all official clients obey; x-should-retry: false goes
 // out where another try can't help.
 //
+// A hang-up ends its request, and the link without an answer; the log and the metrics say 499. A client that closes its half of
+// the link while it waits looks the same, and gets no transcript; one that breaks its body off may still read, and is told.
+//
 // # What it does not do
 //
 // It decodes no audio (audioprep), decides no order (batcher) and knows no model (engine). It logs no audio and no text.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"strconv"
@@ -17,7 +18,7 @@ import (
 	"hark/engine"
 )
 
-// statusClientGone is what the log and the metrics say of a request whose client hung up; nothing goes on the wire.
+// statusClientGone is what the log and the metrics say of a request whose client hung up; the link is aborted without an answer.
 // The number is nginx's (ngx_http_request.h, NGX_HTTP_CLIENT_CLOSED_REQUEST).
 const statusClientGone = 499
 
@@ -79,17 +80,32 @@ func badField(param, code, format string, args ...any) *apiError {
 	return &apiError{status: http.StatusBadRequest, code: code, param: param, message: fmt.Sprintf(format, args...)}
 }
 
-// describe maps any error of a request to what the wire shows. ctx is the request's: once the client has
-// hung up, that is the reason for whatever went wrong after it. (An upload that is too slow ends the context too, but its
-// client is still there to be told.)
+// describe maps any error of a request to what the wire shows. ctx is the request's. It ends when nothing more can come from
+// the client, which has hung up or, as far as net/http can tell, only closed its half of the link or sent too slowly. So what
+// was wrong anyhow is still told; all else is put down to the hang-up.
 func describe(ctx context.Context, err error) *apiError {
+	e := explain(err)
+	var api *apiError
 	switch cause := context.Cause(ctx); {
+	case cause == nil:
+		return e
 	case errors.Is(cause, errStopping):
 		return stopping(err)
-	case cause != nil && !errors.Is(err, os.ErrDeadlineExceeded):
-		return &apiError{status: statusClientGone, code: "client_gone", message: "the client hung up", cause: err}
+	case (errors.As(err, &api) || e.status < http.StatusInternalServerError) && !hungUp(err):
+		return e
 	}
+	return &apiError{status: statusClientGone, code: "client_gone", message: "the client hung up", cause: err}
+}
 
+// hungUp reports whether an error comes from the end of a request's context or from a broken link. A body that stops
+// early is neither: its client may have closed only its own half of the link, and read on.
+func hungUp(err error) bool {
+	var link *net.OpError
+	return errors.Is(err, context.Canceled) || errors.As(err, &link) && !errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+// explain maps an error to what the wire shows while the client is there.
+func explain(err error) *apiError {
 	var (
 		api     *apiError
 		format  *audioprep.FormatError
@@ -234,7 +250,8 @@ type wireBusy struct {
 }
 
 // fail answers with an error and notes it for the request's log line. If the body has not been read to its end, it lingers
-// so that the client gets to read the answer, then closes the link.
+// so that the client gets to read the answer, then closes the link. To a client that is gone it writes nothing: observe
+// aborts the link.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e := describe(r.Context(), err)
 	rec := recordOf(r)

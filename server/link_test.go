@@ -110,3 +110,83 @@ func TestEarlyRefusalIsRead(t *testing.T) {
 		t.Error("the answer doesn't say that the link closes")
 	}
 }
+
+// halfClosed sends a whole request and closes that half of the link.
+func halfClosed(t *testing.T, ts *testServer, request string) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	conn, r := dial(t, ts)
+	io.WriteString(conn, request)
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	return conn, r
+}
+
+// TestWrongBodyOnHalfClosedLink: what is wrong with a body is told to a client that sends no more, and is what the log and the
+// metrics say.
+func TestWrongBodyOnHalfClosedLink(t *testing.T) {
+	clip := string(speechWAV(1, 1))
+	contentType, whole := form([]byte(clip), "model", "fake")
+	cut := string(whole[:10_000])
+	head := func(path, more string) string {
+		return "POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Type: " + contentType + "\r\n" + more + "\r\n\r\n"
+	}
+	length := func(n int) string { return fmt.Sprintf("Content-Length: %d", n) }
+	const openAI, chunked = "/v1/audio/transcriptions", "Transfer-Encoding: chunked"
+	for _, c := range []struct{ name, request, code, param string }{
+		{"form", head(openAI, length(len(whole))) + cut, "malformed_body", ""},
+		{"bare", "POST /v1/transcribe HTTP/1.1\r\nHost: x\r\n" + length(len(clip)) + "\r\n\r\n" + clip[:10_000], "malformed_body", ""},
+		{"no body", head(openAI, length(len(whole))), "malformed_body", ""},
+		{"inside a chunk", head(openAI, chunked) + fmt.Sprintf("%x\r\n%s", len(whole), cut), "malformed_body", ""},
+		{"between chunks", head(openAI, chunked) + fmt.Sprintf("%x\r\n%s\r\n", len(cut), cut), "malformed_body", ""},
+		{"before the last line", head(openAI, chunked) + fmt.Sprintf("%x\r\n%s\r\n0\r\n", len(cut), cut), "malformed_body", ""},
+		{"form without an end", head(openAI, length(len(cut))) + cut, "malformed_body", ""},
+		{"unknown language", "POST /v1/transcribe?language=xx HTTP/1.1\r\nHost: x\r\n" + length(len(clip)) + "\r\n\r\n" + clip, "invalid_language", "language"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ts := newTestServer(t, func(c *Config) { c.SpoolThreshold = 100 })
+			_, r := halfClosed(t, ts, c.request)
+			readAnswer(t, r).wantError(t, 400, c.code, c.param)
+			eventually(t, "the log tells", func() bool { return strings.Contains(ts.log.String(), `"status":400`) })
+			if got := ts.metric(t, `hark_rejections_total{code="`+c.code+`"}`); !strings.HasSuffix(got, " 1") {
+				t.Errorf("metric %q", got)
+			}
+			if got := ts.metric(t, "hark_cancellations_total"); !strings.HasSuffix(got, " 0") {
+				t.Errorf("metric %q", got)
+			}
+			wantEmpty(t, ts.cfg.SpoolDir)
+		})
+	}
+}
+
+// TestGoneIsAborted: a client that is gone, or can't be told from one, gets no answer, so that the link says what the log does.
+func TestGoneIsAborted(t *testing.T) {
+	ts := newTestServer(t, nil)
+	ts.model.set(func(m *fakeModel) { m.hold = make(chan struct{}) })
+	clip := string(speechWAV(1, 1))
+	head := fmt.Sprintf("POST /v1/transcribe HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", len(clip))
+	_, r := halfClosed(t, ts, head+clip)
+	if got, err := io.ReadAll(r); len(got) > 0 || err != nil {
+		t.Errorf("half-closed while it waits: got %q, %v, want the end of the link", got, err)
+	}
+
+	conn, _ := dial(t, ts)
+	io.WriteString(conn, head+clip[:10_000])
+	eventually(t, "it sends", func() bool { return ts.pending.Load() == 1 })
+	conn.(*net.TCPConn).SetLinger(0) // so that closing resets the link
+	conn.Close()
+
+	eventually(t, "the log tells of both", func() bool { return strings.Count(ts.log.String(), `"status":499`) == 2 })
+	for metric, want := range map[string]string{
+		`hark_cancellations_total`:                                      " 2",
+		`hark_http_requests_total{method="POST",route="/v1/transcribe"`: `status="499"} 2`,
+		`hark_panics_total`:                                             " 0",
+	} {
+		if got := ts.metric(t, metric); !strings.HasSuffix(got, want) {
+			t.Errorf("metric %q, want %q", got, want)
+		}
+	}
+	if strings.Contains(ts.log.String(), "panic") {
+		t.Errorf("a panic is logged: %s", ts.log.String())
+	}
+}

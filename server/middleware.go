@@ -38,7 +38,8 @@ func recordOf(r *http.Request) *record { return r.Context().Value(recordKey{}).(
 // unmatched is the route of paths that have none.
 const unmatched = "none"
 
-// observe gives every request an id and a record, catches panics, and logs and counts the request when it ends.
+// observe gives every request an id and a record, catches panics, and logs and counts the request when it ends. The link of
+// a client that is gone is aborted last: a handler that returns without an answer would have net/http send an empty 200.
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
@@ -59,8 +60,8 @@ func (s *Server) observe(next http.Handler) http.Handler {
 			}
 			s.metrics.inFlight.Dec()
 			s.finish(r, rec, ww, time.Since(begin))
-			if v == http.ErrAbortHandler {
-				panic(v)
+			if v == http.ErrAbortHandler || rec.err != nil && rec.err.status == statusClientGone {
+				panic(http.ErrAbortHandler)
 			}
 		}()
 		next.ServeHTTP(ww, r)
