@@ -32,7 +32,7 @@ func TestConcurrent(t *testing.T) {
 			if err != nil || !equal(pcm.Samples, want[i%len(files)]) {
 				t.Errorf("file %d: other samples beside other calls (%v)", i%len(files), err)
 			}
-			Windows(want[i%len(files)], clipLimit)
+			windowsOf(want[i%len(files)], clipLimit)
 		})
 	}
 	wg.Wait()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"time"
 
 	"hark/audioprep"
@@ -26,7 +27,11 @@ func Example() {
 		return
 	}
 	fmt.Println(pcm.Info.Container, pcm.Info.Codec, pcm.Info.SampleRate, pcm.Info.Duration)
-	fmt.Println(len(pcm.Samples), "samples,", len(audioprep.Windows(pcm.Samples, 30*audioprep.SampleRate)), "windows")
+	windows, err := audioprep.Windows(context.Background(), pcm.Samples, 30*audioprep.SampleRate)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(pcm.Samples), "samples,", len(windows), "windows")
 
 	_, err = audioprep.Decode(context.Background(), bytes.NewReader([]byte("%PDF-1.7")), limits)
 	var format *audioprep.FormatError

@@ -1,6 +1,7 @@
 package audioprep
 
 import (
+	"context"
 	"math"
 	"slices"
 )
@@ -70,20 +71,23 @@ type track struct {
 
 // findSpeech measures samples and marks the frames that may hold speech. There
 // is one frame for each started 10 ms.
-func findSpeech(samples []float32) *track {
-	t := measure(samples)
+func findSpeech(ctx context.Context, samples []float32) (*track, error) {
+	t, err := measure(ctx, samples)
+	if err != nil {
+		return nil, err
+	}
 	if len(t.level) < judgeFrames {
 		t.judgeShort()
-		return t
+		return t, nil
 	}
 	active, limits := t.findActive()
 	t.judge(active, limits)
 	t.dropClicks()
-	return t
+	return t, nil
 }
 
-// measure computes levels and similarities.
-func measure(samples []float32) *track {
+// measure computes levels and similarities, which is nearly all of the work.
+func measure(ctx context.Context, samples []float32) (*track, error) {
 	n := (len(samples) + specHop - 1) / specHop
 	t := &track{level: make([]float32, n), similar: make([]float32, n), speech: make([]bool, n)}
 	spec := newSpectrograph()
@@ -91,6 +95,9 @@ func measure(samples []float32) *track {
 	var mags [similarLag + 1][specBins]float32
 	var norms [similarLag + 1]float64
 	for i := range n {
+		if i%(10*framesPerSecond) == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		mag := &mags[i%len(mags)]
 		energy := spec.magnitudes(mag, samples[i*specHop:])
 		t.level[i] = float32(10 * math.Log10(energy+1e-12))
@@ -112,7 +119,7 @@ func measure(samples []float32) *track {
 			t.similar[i] = float32(float64(sum) / both)
 		}
 	}
-	return t
+	return t, nil
 }
 
 // findActive marks the frames that stand out, and returns the limit above which

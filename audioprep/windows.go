@@ -1,6 +1,9 @@
 package audioprep
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // Window is a stretch of samples for the model: [Start, End).
 type Window struct {
@@ -15,8 +18,9 @@ const (
 	framesPerSecond = SampleRate / specHop
 	// Silence longer than this is left out between windows of a recording…
 	dropFrames = 2 * framesPerSecond
-	// …but for this much on each side of speech.
-	padFrames = 30
+	// …but for this much before speech, where a longer lead would have the model date its
+	// first word too early, and after it, where words fade.
+	leadFrames, tailFrames = 26, 30
 	// overlapSamples is what two windows share where no pause was found.
 	overlapSamples = 2 * SampleRate
 	// A window is cut in its last part, so that it is nearly full: from
@@ -44,31 +48,35 @@ const (
 // no window.
 //
 // A recording is cut into windows at silence. Silence longer than 2 s is left
-// out but for 0.3 s at its ends; otherwise one window's End is the next one's
+// out but for some 0.3 s at its ends; otherwise one window's End is the next one's
 // Start. A window ends in the longest pause of its last part; without pauses in
 // the deepest dip between words; without dips it is cut hard and the next
 // window repeats the last 2 s (Overlap). It panics if maxSamples is less than
-// three seconds, which no model has.
-func Windows(samples []float32, maxSamples int) []Window {
+// three seconds, which no model has. When ctx ends it stops with ctx's error: an
+// hour of sound takes some seconds.
+func Windows(ctx context.Context, samples []float32, maxSamples int) ([]Window, error) {
 	if maxSamples < 3*SampleRate {
 		panic("audioprep: windows of less than three seconds")
 	}
 	if len(samples) == 0 {
-		return nil
+		return nil, nil
 	}
-	t := findSpeech(samples)
+	t, err := findSpeech(ctx, samples)
+	if err != nil {
+		return nil, err
+	}
 	if len(samples) <= maxSamples {
 		if !t.any() {
-			return nil
+			return nil, nil
 		}
-		return []Window{{Start: 0, End: len(samples)}}
+		return []Window{{Start: 0, End: len(samples)}}, nil
 	}
 	var ws []Window
 	for _, s := range t.stretches() {
 		start, end := s[0]*specHop, min(s[1]*specHop, len(samples))
 		ws = t.cut(ws, start, end, maxSamples)
 	}
-	return ws
+	return ws, nil
 }
 
 // stretches returns the frames to keep, [from, to) each: speech with its
@@ -80,8 +88,8 @@ func (t *track) stretches() [][2]int {
 		if !t.speech[i] {
 			continue
 		}
-		from, to := max(0, i-padFrames), min(n, i+1+padFrames)
-		if k := len(out) - 1; k >= 0 && i-(out[k][1]-padFrames) <= dropFrames {
+		from, to := max(0, i-leadFrames), min(n, i+1+tailFrames)
+		if k := len(out) - 1; k >= 0 && i-(out[k][1]-tailFrames) <= dropFrames {
 			out[k][1] = to
 		} else {
 			out = append(out, [2]int{from, to})

@@ -1,7 +1,9 @@
 package audioprep
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -58,6 +60,32 @@ func join(parts ...[]float32) []float32 {
 func silence(seconds float64) []float32 { return make([]float32, int(seconds*second)) }
 
 // checkWindows holds windows to what Windows promises.
+// windowsOf are the windows of samples, with nobody to interrupt.
+func windowsOf(samples []float32, maxSamples int) []Window {
+	ws, err := Windows(context.Background(), samples, maxSamples)
+	if err != nil {
+		panic(err)
+	}
+	return ws
+}
+
+func speechOf(t *testing.T, samples []float32) *track {
+	t.Helper()
+	track, err := findSpeech(context.Background(), samples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return track
+}
+
+func TestWindowsEndWithContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Windows(ctx, make([]float32, 100*SampleRate), clipLimit); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+}
+
 func checkWindows(t *testing.T, ws []Window, n, maxSamples int) {
 	t.Helper()
 	for i, w := range ws {
@@ -134,7 +162,7 @@ func TestWindowsWithoutSpeech(t *testing.T) {
 		"click":               add(click, noise(len(click), 1e-3, 8)),
 		"dither of ±1 in 16b": noise(40*second, 1.0/32768, 4),
 	} {
-		if ws := Windows(x, clipLimit); len(ws) != 0 {
+		if ws := windowsOf(x, clipLimit); len(ws) != 0 {
 			t.Errorf("%s: got %v, want no window", name, ws)
 		}
 	}
@@ -160,7 +188,7 @@ func TestWindowsOfClips(t *testing.T) {
 		}()),
 		"exactly the limit": voice(clipLimit, 0.5, 7),
 	} {
-		ws := Windows(x, clipLimit)
+		ws := windowsOf(x, clipLimit)
 		if len(ws) != 1 || ws[0] != (Window{Start: 0, End: len(x)}) {
 			t.Errorf("%s: got %v, want one window over all %d samples", name, ws, len(x))
 		}
@@ -187,7 +215,7 @@ func add(a, b []float32) []float32 {
 func TestWindowsDropSilence(t *testing.T) {
 	u := voice(2*second, 0.4, 9)
 	x := join(silence(5), u, silence(18), u, silence(43), u, silence(3))
-	ws := Windows(x, clipLimit)
+	ws := windowsOf(x, clipLimit)
 	checkWindows(t, ws, len(x), clipLimit)
 	if len(ws) != 3 {
 		t.Fatalf("got %v, want 3 windows", ws)
@@ -208,7 +236,7 @@ func TestWindowsCutInPauses(t *testing.T) {
 		parts = append(parts, voice(6*second, 0.4, uint32(i)), silence(0.4))
 	}
 	x := join(parts...)
-	ws := Windows(x, clipLimit)
+	ws := windowsOf(x, clipLimit)
 	checkWindows(t, ws, len(x), clipLimit)
 	period := int(6.4 * second)
 	for i, w := range ws[:len(ws)-1] {
@@ -236,7 +264,7 @@ func TestWindowsCutHard(t *testing.T) {
 			drone[i] += float32(0.1 * (1 + 0.2*math.Sin(2*math.Pi*4*at)) * math.Sin(2*math.Pi*h*phase) / h)
 		}
 	}
-	ws := Windows(drone, clipLimit)
+	ws := windowsOf(drone, clipLimit)
 	checkWindows(t, ws, len(drone), clipLimit)
 	if len(ws) != 3 || ws[1].Overlap != 2*second || ws[2].Overlap != 2*second {
 		t.Fatalf("got %v, want 3 windows with overlaps of 2 s", ws)
@@ -266,9 +294,9 @@ func TestWindowsProperties(t *testing.T) {
 			}
 		}
 		x := join(parts...)
-		speech := findSpeech(x).speech
+		speech := speechOf(t, x).speech
 		for _, limit := range []int{3 * second, 7*second + 13, clipLimit, 300 * second} {
-			ws := Windows(x, limit)
+			ws := windowsOf(x, limit)
 			checkWindows(t, ws, len(x), limit)
 			for i, s := range speech {
 				if s && missing(ws, i*specHop, min((i+1)*specHop, len(x))) > 0 {
@@ -285,7 +313,7 @@ func TestWindowsPanic(t *testing.T) {
 			t.Error("got no panic for windows of no length")
 		}
 	}()
-	Windows([]float32{1}, 0)
+	windowsOf([]float32{1}, 0)
 }
 
 type segment struct {
@@ -309,11 +337,11 @@ func TestWindowsCorpus(t *testing.T) {
 				t.Fatalf("%s: %v", r.Path, err)
 			}
 			clips++
-			if ws := Windows(pcm.Samples, max(clipLimit, len(pcm.Samples))); len(ws) != 1 {
+			if ws := windowsOf(pcm.Samples, max(clipLimit, len(pcm.Samples))); len(ws) != 1 {
 				t.Errorf("%s: got %v, want one window", r.Path, ws)
 			}
 			// Cut as a recording would be, no speech may be lost either.
-			if lost := lostEnergy(pcm.Samples, Windows(pcm.Samples, 3*second)); lost > 5e-4 {
+			if lost := lostEnergy(t, pcm.Samples, windowsOf(pcm.Samples, 3*second)); lost > 5e-4 {
 				t.Errorf("%s: windows of 3 s leave out %.4f %% of the energy", r.Path, 100*lost)
 			}
 		}
@@ -333,7 +361,7 @@ func TestWindowsCorpus(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 			continue
 		}
-		if ws := Windows(pcm.Samples, max(clipLimit, len(pcm.Samples))); len(ws) != want {
+		if ws := windowsOf(pcm.Samples, max(clipLimit, len(pcm.Samples))); len(ws) != want {
 			t.Errorf("%s: got %v, want %d windows", path, ws, want)
 		}
 	}
@@ -349,7 +377,7 @@ func TestWindowsOfWords(t *testing.T) {
 		}
 		for at := 0; at+second/2 < len(pcm.Samples); at += second / 10 {
 			x := pcm.Samples[at : at+second/2]
-			if rmsDB(x) > -30 && len(Windows(x, clipLimit)) != 1 {
+			if rmsDB(x) > -30 && len(windowsOf(x, clipLimit)) != 1 {
 				t.Errorf("%s: no speech in half a second from %.1f s", name, float64(at)/second)
 			}
 		}
@@ -358,10 +386,10 @@ func TestWindowsOfWords(t *testing.T) {
 
 // lostEnergy is the part of a signal's energy that no window holds, of the band
 // that carries speech: rumble before the first word is not missed.
-func lostEnergy(x []float32, ws []Window) float64 {
+func lostEnergy(t *testing.T, x []float32, ws []Window) float64 {
 	var all, lost float64
 	k := 0
-	for i, l := range findSpeech(x).level {
+	for i, l := range speechOf(t, x).level {
 		for k < len(ws) && i*specHop >= ws[k].End {
 			k++
 		}
@@ -390,7 +418,7 @@ func longform(t *testing.T, path string) {
 	if err := json.Unmarshal(b, &marks); err != nil {
 		t.Fatal(err)
 	}
-	ws := Windows(pcm.Samples, clipLimit)
+	ws := windowsOf(pcm.Samples, clipLimit)
 	checkWindows(t, ws, len(pcm.Samples), clipLimit)
 	var speech, missed, gaps, passed float64
 	for _, s := range marks.Segments {
@@ -426,7 +454,7 @@ func longform(t *testing.T, path string) {
 func BenchmarkWindows(b *testing.B) {
 	x := voice(300*second, 0.4, 1)
 	for b.Loop() {
-		Windows(x, clipLimit)
+		windowsOf(x, clipLimit)
 	}
 	b.ReportMetric(float64(b.N)*300/b.Elapsed().Seconds(), "audio-s/s")
 }

@@ -233,7 +233,11 @@ func (t *Transcriber) decode(ctx context.Context, audio io.ReadSeeker, limit tim
 			return nil, err
 		}
 	}
-	windows := audioprep.Windows(pcm.Samples, model.MaxWindowSamples)
+	windows, err := audioprep.Windows(ctx, pcm.Samples, model.MaxWindowSamples)
+	if err != nil {
+		release()
+		return nil, err
+	}
 	spans := make([]engine.Span, len(windows))
 	for i, w := range windows {
 		spans[i] = engine.Span{Start: w.Start, End: w.End, Overlap: w.Overlap}
