@@ -2,7 +2,8 @@ package audioprep
 
 import "fmt"
 
-// packetDecoder decodes the packets of one codec, which a container keeps apart.
+// packetDecoder decodes the packets of one codec, which MP4, CAF and WAV files keep apart by
+// their places.
 type packetDecoder interface {
 	// decode returns the interleaved samples of a packet, good until the next call.
 	// After an error it can go on with the next packet.
