@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"hark/audioprep"
@@ -216,6 +217,17 @@ func fileTooLarge(limit int64) *apiError {
 	return &apiError{status: http.StatusRequestEntityTooLarge, code: "file_too_large", param: "file", retry: retryNever,
 		message: fmt.Sprintf("the file is larger than %d bytes (%s), the most that this server takes: cut it into parts, or send it as flac or mp3",
 			limit, byteSize(limit))}
+}
+
+// spoolFailed is for an upload that the server couldn't store, which is no fault of the client's.
+func spoolFailed(err error) *apiError {
+	cause := fmt.Errorf("spool: %w", err)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
+		return &apiError{status: http.StatusInsufficientStorage, code: "storage_full", retry: retrySoon, cause: cause,
+			message: "the server has no room left to store the upload: try again later, or tell whoever runs it to free its disk"}
+	}
+	return &apiError{status: http.StatusInternalServerError, code: "storage_failed", cause: cause,
+		message: "the server can't store the upload: tell whoever runs it to look at the folder for uploads, its log has the reason under this answer's x-request-id"}
 }
 
 func byteSize(n int64) string {

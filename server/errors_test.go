@@ -7,8 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -146,6 +148,30 @@ func TestFileTooLarge(t *testing.T) {
 		}
 		check(t, ts.transcribe(t, wavOf(make([]int16, 49_979))))
 	})
+}
+
+// TestSpoolFails: a disk that fails is the server's fault, not the client's.
+func TestSpoolFails(t *testing.T) {
+	for cause, status := range map[error]int{syscall.ENOSPC: 507, syscall.EDQUOT: 507, syscall.EFBIG: 507, syscall.EIO: 500, os.ErrClosed: 500} {
+		e := uploadError(fmt.Errorf("part: %w", spoolFailed(&os.PathError{Op: "write", Path: "x", Err: cause})))
+		if e.status != status || e.kind() != "server_error" || !errors.Is(e, cause) {
+			t.Errorf("%v: got %d %s %v, want a server_error with %d", cause, e.status, e.kind(), e, status)
+		}
+	}
+	ts := newTestServer(t, func(c *Config) { c.SpoolThreshold = 100 })
+	if err := os.Remove(ts.cfg.SpoolDir); err != nil {
+		t.Fatal(err)
+	}
+	ts.transcribe(t, speechWAV(1, 1)).wantError(t, 500, "storage_failed", "")
+	a := ts.request(t, "POST", "/v1/transcribe", "", bytes.NewReader(speechWAV(1, 1)))
+	a.wantError(t, 500, "storage_failed", "")
+	if kind := a.json(t)["error"].(map[string]any)["type"]; kind != "server_error" || strings.Contains(a.body, ts.cfg.SpoolDir) {
+		t.Errorf("got %s", a.body)
+	}
+	eventually(t, "the log tells of both", func() bool { return strings.Count(ts.log.String(), `"level":"error"`) == 2 })
+	if log := ts.log.String(); !strings.Contains(log, "spool: open ") {
+		t.Errorf("the reason is not in the log: %s", log)
+	}
 }
 
 func TestAudioTooLong(t *testing.T) {

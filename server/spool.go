@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"os"
 	"sync/atomic"
@@ -39,7 +38,7 @@ type spool struct {
 	path   string   // to be removed by Close; "" when the file has no name any more
 }
 
-// Write takes all of p or fails with the 413 of its limit or the temporary file's error.
+// Write takes all of p or fails with the 413 of its limit or what spoolFailed makes of the temporary file's error.
 func (s *spool) Write(p []byte) (int, error) {
 	if s.size+int64(len(p)) > s.limit {
 		return 0, fileTooLarge(s.limit)
@@ -106,5 +105,3 @@ func (s *spool) Close() {
 		}
 	}
 }
-
-func spoolFailed(err error) error { return fmt.Errorf("spool: %w", err) }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -132,10 +133,25 @@ func TestSpool(t *testing.T) {
 	}
 
 	s = &spool{dir: dir + "/missing", threshold: 1, limit: 100, share: share}
-	if _, err := s.Write([]byte("ab")); err == nil {
-		t.Error("a missing folder was written to")
+	if _, err := s.Write([]byte("ab")); !errors.As(err, &api) || api.status != 500 {
+		t.Errorf("to a missing folder: %v, want a 500", err)
 	}
 	s.Close()
+
+	if runtime.GOOS == "linux" {
+		full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = &spool{threshold: 1, limit: 100, share: share, file: full}
+		if _, err := s.Write([]byte("ab")); !errors.As(err, &api) || api.status != 507 {
+			t.Errorf("to a full disk: %v, want a 507", err)
+		}
+		s.Close()
+		if _, err := s.reader(); !errors.As(err, &api) || api.status != 500 {
+			t.Errorf("from a closed file: %v, want a 500", err)
+		}
+	}
 }
 
 func wantEmpty(t *testing.T, dir string) {
