@@ -23,10 +23,21 @@ func checkInputs(files []string, stdin io.Reader) []error {
 			errs[i] = errors.New("-: standard input can be read only once")
 		case isTerminal(stdin):
 			errs[i] = withHint(errors.New("-: standard input is a terminal"), "pipe a recording in: hark transcribe - <talk.mp3")
+		case isFolder(stdin):
+			errs[i] = withHint(errors.New("-: standard input is a folder"), "pipe a recording in: hark transcribe - <talk.mp3")
 		}
 		stdinUsed = stdinUsed || name == stdinName
 	}
 	return errs
+}
+
+func isFolder(stream any) bool {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.IsDir()
 }
 
 // checkFile returns why name can't be an input, or nil.
@@ -43,18 +54,22 @@ func checkFile(name string) error {
 	return nil
 }
 
-// openInput opens a file, or standard input, for reading from any place.
+// openInput opens a file, or standard input, for reading from any place. The error does not name it.
 func openInput(name string, stdin io.Reader) (io.ReadSeekCloser, error) {
 	if name == stdinName {
 		return spool(stdin)
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, pathCause(err))
+		return nil, pathCause(err)
 	}
 	info, err := f.Stat()
-	if err != nil || info.Mode().IsRegular() {
-		return f, err
+	if err != nil {
+		f.Close()
+		return nil, pathCause(err)
+	}
+	if info.Mode().IsRegular() {
+		return f, nil
 	}
 	defer f.Close() // a pipe or a device: read it once, to where it can be read again
 	return spool(f)
@@ -64,19 +79,45 @@ func openInput(name string, stdin io.Reader) (io.ReadSeekCloser, error) {
 func spool(r io.Reader) (io.ReadSeekCloser, error) {
 	f, err := os.CreateTemp("", "hark-*")
 	if err != nil {
-		return nil, fmt.Errorf("store the input: %w", err)
+		return nil, spoolError(err)
 	}
 	// Where a file in use can't be removed it's left to the system's cleaning of temporary files.
 	os.Remove(f.Name())
-	if _, err := io.Copy(f, r); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("store the input: %w", err)
+	source := &sourceReader{Reader: r}
+	_, err = io.Copy(f, source)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
 	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("store the input: %w", err)
+	switch {
+	case err == nil:
+		return f, nil
+	case source.err != nil:
+		err = pathCause(source.err)
+	default:
+		err = spoolError(err)
 	}
-	return f, nil
+	f.Close()
+	return nil, err
+}
+
+// spoolError says where a copy of an input could not be kept, and what to do about it.
+func spoolError(err error) error {
+	return withHint(fmt.Errorf("no copy of it can be kept in %s: %w", os.TempDir(), pathCause(err)),
+		"what is not a file is copied to the folder for temporary files first: set TMPDIR to one with room that can be written to")
+}
+
+// sourceReader remembers how reading failed, to tell that from a failure to write.
+type sourceReader struct {
+	io.Reader
+	err error
+}
+
+func (s *sourceReader) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
 }
 
 // pathCause is err without the call and the path, which the message has already.
