@@ -30,13 +30,14 @@ type usage struct{ error }
 func (e *usage) Unwrap() error { return e.error }
 
 // usageError is the error for a command line that the parser refused.
-func usageError(err error) error {
+func usageError(err error, args []string) error {
 	command := "hark"
 	var p *kong.ParseError
 	if errors.As(err, &p) && p.Context != nil {
 		if node := p.Context.Selected(); node != nil {
 			command = node.FullPath()
 		}
+		err = nameVariable(err, p.Context, args)
 	}
 	return withHint(&usage{err}, "%s --help shows what it takes", command)
 }

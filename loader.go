@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -120,4 +122,17 @@ func pull(ctx context.Context, store *models.Store, name string, say func(format
 
 func unknownModel(name string) error {
 	return withHint(fmt.Errorf("there is no model %q", name), "`hark models list` shows the models there are; a folder with a model in it is a name too")
+}
+
+// checkModelNames returns an error for a value of --model that names nothing, or something twice.
+func checkModelNames(names []string) error {
+	for i, name := range names {
+		switch {
+		case name == "":
+			return withHint(&usage{errors.New("--model: a name is empty")}, "`hark models list` shows the models there are")
+		case slices.Contains(names[:i], name):
+			return withHint(&usage{fmt.Errorf("--model: %s is named twice", name)}, "name each model once; the first is the one for requests that name none")
+		}
+	}
+	return nil
 }

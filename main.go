@@ -63,19 +63,22 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
+	if err := dropEmptyVariables(parser.Model.Node); err != nil {
+		return err
+	}
 	command, err := parser.Parse(args)
 	if helped { // help was printed, whatever else is wrong with the command line
 		return nil
 	}
 	if err != nil {
-		return usageError(err)
+		return usageError(err, args)
 	}
 	c := newConsole(stdin, stdout, stderr)
 	command.BindTo(ctx, (*context.Context)(nil))
 	command.Bind(c, &cli)
 	err = command.Run()
 	c.clear()
-	return err
+	return nameVariable(err, command, args)
 }
 
 // newParser makes the parser of cli. It calls exit where it would end the process.
@@ -89,6 +92,7 @@ func newParser(cli *commandLine, stdout, stderr io.Writer, exit func(int)) (*kon
 			"default_model":  defaultModel,
 			"min_share":      fmt.Sprint(batcher.MinShare),
 			"max_share":      fmt.Sprint(batcher.MaxShare),
+			"max_beam_size":  fmt.Sprint(maxBeamSize),
 			"max_batch_wait": batcher.MaxBatchWait.String(),
 		},
 		kong.ExplicitGroups([]kong.Group{{Key: "scheduling", Title: "Scheduling:"}}),

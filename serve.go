@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"syscall"
 	"time"
 
@@ -107,11 +108,15 @@ func (s *serveCmd) check() error {
 		}
 	}
 	if s.SpoolDir != "" {
-		if err := writable(s.SpoolDir); err != nil {
-			return withHint(fmt.Errorf("--spool-dir %s: %w", s.SpoolDir, pathCause(err)), "it must be a folder that can be written to")
+		_, err := os.Stat(s.SpoolDir) // it's not made if it is missing
+		if err == nil {
+			err = writable(s.SpoolDir)
+		}
+		if err != nil {
+			return withHint(&usage{fmt.Errorf("--spool-dir %s: %w", s.SpoolDir, pathCause(err))}, "it must be a folder that is there and can be written to")
 		}
 	}
-	return nil
+	return checkModelNames(s.Model)
 }
 
 // config is the server's part of the flags.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"hark/audioprep"
@@ -27,7 +28,7 @@ type transcribeCmd struct {
 	Sequential     bool     `help:"Decode a recording from start to end, each part knowing the text before, instead of cutting it at silence."`
 	Prompt         string   `placeholder:"TEXT" help:"Text to take as said before: names and spellings to expect."`
 	Temperature    *float32 `placeholder:"T" help:"Sample at this temperature, 0 to 1 (default: 0, rising where a text looks unsound)."`
-	BeamSize       int      `default:"1" placeholder:"N" help:"Hypotheses to follow at temperature 0; 1 takes the likeliest token each time (default: ${default})."`
+	BeamSize       int      `default:"1" placeholder:"N" help:"Hypotheses to follow at temperature 0, 1 to ${max_beam_size}; 1 takes the likeliest token each time (default: ${default})."`
 
 	deviceFlags `embed:""`
 }
@@ -35,12 +36,18 @@ type transcribeCmd struct {
 // errNoAudio is audioprep.ErrEmpty in the words of a command line, where nothing is uploaded.
 var errNoAudio = errors.New("holds no audio")
 
+// maxBeamSize is the most hypotheses that engine/whisper follows.
+const maxBeamSize = 8
+
 // filesAtOnce is how many files are under way together: as many clips as share a batch.
 const filesAtOnce = 12
 
 func (t *transcribeCmd) Run(ctx context.Context, c *console, cli *commandLine) error {
 	options, err := t.options()
 	if err != nil {
+		return err
+	}
+	if err := t.checkModel(); err != nil {
 		return err
 	}
 	files, failed, err := t.usableFiles(c)
@@ -126,15 +133,24 @@ func (t *transcribeCmd) options() (engine.Options, error) {
 	}
 	o.Language = language
 	if t.Temperature != nil {
-		if *t.Temperature < 0 || *t.Temperature > 1 {
+		if !(*t.Temperature >= 0 && *t.Temperature <= 1) { // nor is NaN
 			return o, &usage{fmt.Errorf("--temperature: %g is not between 0 and 1", *t.Temperature)}
 		}
 		o.Temperatures = []float32{*t.Temperature}
 	}
-	if t.BeamSize < 1 {
-		return o, &usage{fmt.Errorf("--beam-size: %d is not 1 or more", t.BeamSize)}
+	if t.BeamSize < 1 || t.BeamSize > maxBeamSize {
+		return o, &usage{fmt.Errorf("--beam-size: %d is not between 1 and %d", t.BeamSize, maxBeamSize)}
 	}
 	return o, nil
+}
+
+// checkModel refuses what can't be the name of one model. (A folder's name may hold commas.)
+func (t *transcribeCmd) checkModel() error {
+	first, _, several := strings.Cut(t.Model, ",")
+	if _, err := os.Stat(t.Model); several && err != nil {
+		return withHint(&usage{fmt.Errorf("--model: transcribe takes one model, not several: %q", t.Model)}, "--model %s uses the first of them", first)
+	}
+	return checkModelNames([]string{t.Model})
 }
 
 // usableFiles leaves out the files that can't be read, and reports and counts them. Where none is left, that is the error.
@@ -173,7 +189,7 @@ func (t *transcribeCmd) start(ctx context.Context, c *console, files []string, w
 				defer func() { <-places }()
 				f, err := openInput(name, c.in)
 				if err != nil {
-					outcomes[i] <- outcome{err: pathCause(err)}
+					outcomes[i] <- outcome{err: err}
 					return
 				}
 				defer f.Close()
@@ -197,7 +213,11 @@ func explain(err error) error {
 	if !errors.As(err, &option) {
 		return err
 	}
-	return withHint(fmt.Errorf("--%s: %s", flagOf(option.Option), option.Reason), "`hark models list` shows what other models can do")
+	err = fmt.Errorf("--%s: %s", flagOf(option.Option), option.Reason)
+	if option.Option != "language" && option.Option != "task" { // no model would take it
+		return &usage{err}
+	}
+	return withHint(err, "`hark models list` shows what other models can do")
 }
 
 // flagOf is the flag for an option of the engine.
