@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// fields are a request's form or query fields by name. Lists are sent as "x[]" or "x" and kept as "x"; an object's
+// fields are a request's form or query fields by name. Lists are sent as "x[]", "x[0]" or "x" and kept as "x"; an object's
 // members are sent as "x[member]" and kept so.
 type fields map[string][]string
 
@@ -43,13 +43,36 @@ func baseName(name string) string {
 	return base
 }
 
-func known(name string) bool {
-	_, ok := knownFields[baseName(name)]
-	return ok
+// chunkingMembers are those of the object chunking_strategy.
+var chunkingMembers = []string{
+	"chunking_strategy[type]",
+	"chunking_strategy[threshold]",
+	"chunking_strategy[prefix_padding_ms]",
+	"chunking_strategy[silence_duration_ms]",
 }
 
-func (f fields) add(name, value string) {
+// plainName is the name under which a field is kept: without "[]", and for a list without "[0]", as PHP, Rails and the qs
+// package for JavaScript write it.
+func plainName(name string) string {
 	name = strings.TrimSuffix(name, "[]")
+	base, index, _ := strings.Cut(name, "[")
+	digits, ok := strings.CutSuffix(index, "]")
+	if ok && digits != "" && strings.Trim(digits, "0123456789") == "" && knownFields[base] {
+		return base
+	}
+	return name
+}
+
+// known reports whether the server reads a field, by any of its names.
+func known(name string) bool {
+	name = plainName(name)
+	_, ok := knownFields[name]
+	return ok || slices.Contains(chunkingMembers, name)
+}
+
+// add keeps a value. The values of a list stay in the order in which they came, whatever their indices say.
+func (f fields) add(name, value string) {
+	name = plainName(name)
 	f[name] = append(f[name], value)
 }
 
@@ -57,10 +80,12 @@ func (f fields) add(name, value string) {
 func (f fields) addQuery(query url.Values) {
 	inForm := map[string]bool{}
 	for name := range f {
-		inForm[baseName(name)] = true
+		if known(name) {
+			inForm[baseName(name)] = true
+		}
 	}
 	for name, values := range query {
-		if !inForm[baseName(name)] {
+		if !known(name) || !inForm[baseName(name)] {
 			for _, v := range values {
 				f.add(name, v)
 			}

@@ -233,10 +233,8 @@ func (v *wishes) parseChunking(f fields, d dialect) error {
 		}
 		kind = o.Type
 	}
-	for field := range f {
-		if baseName(field) == name && field != name {
-			object = true
-		}
+	for _, member := range chunkingMembers {
+		object = object || len(f[member]) > 0
 	}
 	if object && kind == "" {
 		if kind, err = f.text(name + "[type]"); err != nil {

@@ -14,7 +14,7 @@ func TestFormatsAndGranularities(t *testing.T) {
 		"none":    nil,
 		"segment": {"timestamp_granularities[]", "segment"},
 		"word":    {"timestamp_granularities[]", "word"},
-		"both":    {"timestamp_granularities[]", "word", "timestamp_granularities", "segment"},
+		"both":    {"timestamp_granularities[]", "word", "timestamp_granularities[1]", "segment"},
 	}
 	for _, format := range []string{"", "json", "text", "srt", "vtt", "verbose_json"} {
 		for name, fields := range granularities {
@@ -109,6 +109,13 @@ func TestHarkDialect(t *testing.T) {
 	})
 	t.Run("bare body without a type", func(t *testing.T) {
 		checkHark(t, ts.request(t, "POST", "/v1/transcribe/", "", strings.NewReader(string(clip))), false)
+	})
+	t.Run("indices in the query", func(t *testing.T) {
+		a := ts.post(t, "/v1/transcribe?timestamp_granularities[0]=segment&timestamp_granularities[1]=word&language[0]=de", clip, "language", "de")
+		checkHark(t, a, true)
+		if got := a.header.Get("X-Hark-Warning"); got != "unknown fields are ignored: language[0]" {
+			t.Errorf("warning %q", got)
+		}
 	})
 	t.Run("form beats query", func(t *testing.T) {
 		a := ts.post(t, "/v1/transcribe?language=xx&response_format=srt", clip, "language", "de", "response_format", "tsv")
@@ -237,6 +244,9 @@ func TestWarnings(t *testing.T) {
 	}{
 		{[]string{"hotwords", "a", "vad_filter", "true"}, "unknown fields are ignored: hotwords vad_filter"},
 		{[]string{"bad\tname,é", "a"}, "unknown fields are ignored: bad?name??"},
+		{[]string{"model[x]", "a", "prompt[0]", "b", "language[en]", "c"}, "unknown fields are ignored: language[en] model[x] prompt[0]"},
+		{[]string{"chunking_strategy[0]", "auto", "chunking_strategy[mode]", "x"}, "unknown fields are ignored: chunking_strategy[0] chunking_strategy[mode]"},
+		{[]string{"timestamp_granularities[word]", "true", "include[0", "x"}, "unknown fields are ignored: include[0 timestamp_granularities[word]"},
 		{[]string{"stream", "true"}, "stream is ignored: the answer comes in one piece"},
 		{[]string{"stream", "false"}, ""},
 		{[]string{"chunking_strategy", "auto"}, ""},

@@ -38,6 +38,7 @@ func TestForms(t *testing.T) {
 		"file first":              plain + fields + lastBoundary,
 		"file in the middle":      field("model", "m") + plain + field("timestamp_granularities[]", "word") + lastBoundary,
 		"without brackets":        field("model", "m") + field("timestamp_granularities", "word") + plain + lastBoundary,
+		"with an index":           field("model", "m") + field("timestamp_granularities[0]", "word") + plain + lastBoundary,
 		"unquoted":                part(`Content-Disposition: form-data; name=model`, "m") + field("timestamp_granularities[]", "word") + file(`name=file; filename=a.wav`) + lastBoundary,
 		"no file name":            fields + file(`name="file"`) + lastBoundary,
 		"empty file name":         fields + file(`name="file"; filename=""`) + lastBoundary,
@@ -87,6 +88,24 @@ func readAll(t *testing.T, s *spool) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+func TestPlainName(t *testing.T) {
+	for name, want := range map[string]string{
+		"include": "include", "include[]": "include", "include[0]": "include", "include[12]": "include", "languages[007]": "languages",
+		"include[x]": "include[x]", "include[-1]": "include[-1]", "include[0": "include[0", "include[0]x": "include[0]x", "include[0][1]": "include[0][1]",
+		"model[0]": "model[0]", "nobody[0]": "nobody[0]", "[0]": "[0]", "": "",
+	} {
+		if got := plainName(name); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+	for name, want := range map[string]bool{"model": true, "include[3]": true, "chunking_strategy[type]": true,
+		"model[x]": false, "include[x]": false, "chunking_strategy[x]": false} {
+		if known(name) != want {
+			t.Errorf("%q is known: %v, want %v", name, !want, want)
+		}
+	}
 }
 
 func TestListsAsJSON(t *testing.T) {
@@ -175,6 +194,7 @@ func FuzzRequestFields(f *testing.F) {
 		field("timestamp_granularities[]", "word") + field("timestamp_granularities[]", "segment") + field("response_format", "verbose_json") + lastBoundary,
 		field("chunking_strategy", `{"type":"server_vad"}`) + field("chunking_strategy[type]", "auto") + lastBoundary,
 		field("include[]", "logprobs") + field("known_speaker_names[]", "x") + field("deadline_ms", "1e9") + field("[]", "") + lastBoundary,
+		field("timestamp_granularities[0]", "word") + field("timestamp_granularities[01][]", "segment") + field("model[x]", "m") + lastBoundary,
 		field("languages", `["en"]`) + field("stream", "TRUE") + field("sequential", "1") + lastBoundary,
 		part(`Content-Disposition: form-data; filename="name=x"; name=file`, "") + lastBoundary,
 		part(`Content-Disposition: form-data; name="fi"le"`, "x"),
