@@ -119,15 +119,25 @@ func (f fields) text(name string) (string, error) {
 	return strings.TrimSpace(values[0]), nil
 }
 
-// list returns a list field's values without empty ones. One value may be a JSON array.
+// list returns a list field's values without empty ones and without the space around them. One value may be a JSON array.
 func (f fields) list(name string) []string {
 	var all []string
+	for _, v := range f.rawList(name) {
+		if v = strings.TrimSpace(v); v != "" {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// rawList is list with its values as they were sent.
+func (f fields) rawList(name string) []string {
+	var all []string
 	for _, v := range f[name] {
-		v = strings.TrimSpace(v)
 		var array []string
-		if strings.HasPrefix(v, "[") && json.Unmarshal([]byte(v), &array) == nil {
+		if strings.HasPrefix(strings.TrimSpace(v), "[") && json.Unmarshal([]byte(v), &array) == nil {
 			all = append(all, array...)
-		} else if v != "" {
+		} else {
 			all = append(all, v)
 		}
 	}

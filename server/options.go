@@ -45,8 +45,8 @@ const maxDeadline = 7 * 24 * time.Hour
 func parseWishes(f fields, d dialect) (*wishes, error) {
 	v := &wishes{options: engine.Options{Task: d.task}}
 	for _, parse := range []func(fields, dialect) error{
-		v.parseModel, v.parseTask, v.parseFormat, v.parseGranularities, v.parseLanguage, v.parsePrompt, v.parseTemperature,
-		v.parseStream, v.parseChunking, v.parseSpeakers, v.parseOwn,
+		v.parseModel, v.parseTask, v.parseFormat, v.parseGranularities, v.parseLanguage, v.parsePrompt, v.parseKeywords,
+		v.parseTemperature, v.parseStream, v.parseChunking, v.parseSpeakers, v.parseOwn,
 	} {
 		if err := parse(f, d); err != nil {
 			return nil, err
@@ -177,6 +177,16 @@ func (v *wishes) parsePrompt(f fields, d dialect) error {
 		return badField("prompt", "invalid_value", "the prompt is not valid UTF-8")
 	}
 	v.options.Prompt = prompt
+	return nil
+}
+
+// parseKeywords refuses what OpenAI's guide forbids in a keyword, so that a request that passes here passes there too.
+func (v *wishes) parseKeywords(f fields, d dialect) error {
+	for _, word := range f.rawList("keywords") {
+		if strings.ContainsAny(word, "<>\r\n") {
+			return badField("keywords", "invalid_value", "the keyword %s holds <, > or a line break: send each keyword by itself, without them", quoted(word))
+		}
+	}
 	if len(f.list("keywords")) > 0 {
 		v.warn("keywords[] is ignored: put the words into prompt")
 	}

@@ -254,6 +254,8 @@ func TestWarnings(t *testing.T) {
 		{[]string{"chunking_strategy[type]", "server_vad", "chunking_strategy[threshold]", "0.4"}, "chunking_strategy is ignored: audio is cut at silence by the server's own measure"},
 		{[]string{"include[]", "logprobs"}, "include[] is ignored: verbose_json has avg_logprob for each segment"},
 		{[]string{"timestamp_granularities[]", "word"}, "timestamp_granularities[] is ignored: only verbose_json shows them"},
+		{[]string{"keywords[]", "Größe & Co.", "keywords", "[\n \"a\",\n \"b\"]\n"}, "keywords[] is ignored: put the words into prompt"},
+		{[]string{"keywords[]", ""}, ""},
 		{[]string{"prompt", "Hello."}, ""},
 	} {
 		a := ts.transcribe(t, clip, c.fields...)

@@ -109,7 +109,7 @@ func TestPlainName(t *testing.T) {
 }
 
 func TestListsAsJSON(t *testing.T) {
-	f := fields{"timestamp_granularities": {`["word", "segment"]`, "word", " "}}
+	f := fields{"timestamp_granularities": {`["word", " segment", ""]`, "word", " "}}
 	if got := f.list("timestamp_granularities"); !slices.Equal(got, []string{"word", "segment", "word"}) {
 		t.Errorf("got %q", got)
 	}
