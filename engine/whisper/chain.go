@@ -89,7 +89,9 @@ func (c *chain) accept(out *outcome, align func(text []int32) (alignment, error)
 			return err
 		}
 		if end, ok := lastWordEnd(segments); ok {
-			if !closed && end > float64(c.seek)/framesPerSecond {
+			// The reference goes on where the last word ended. A window does so only by its timestamps, so that it
+			// says the same with word times and without.
+			if c.job.options.Sequential && !closed && end > float64(c.seek)/framesPerSecond {
 				next = int(math.RoundToEven(end * framesPerSecond))
 			}
 			c.lastSpeech = end

@@ -3,6 +3,8 @@ package whisper
 import (
 	"math"
 	"testing"
+
+	"hark/engine"
 )
 
 func TestWarpPath(t *testing.T) {
@@ -156,5 +158,36 @@ func TestAlignmentMatrix(t *testing.T) {
 				t.Errorf("matrix differs by %.2g", d)
 			}
 		})
+	}
+}
+
+func TestSpread(t *testing.T) {
+	words := func(times ...float64) []engine.Word {
+		var w []engine.Word
+		for i := 0; i < len(times); i += 2 {
+			w = append(w, engine.Word{Start: times[i], End: times[i+1]})
+		}
+		return w
+	}
+	for _, c := range []struct {
+		name  string
+		limit float64
+		in    []engine.Word
+		want  []engine.Word
+	}{
+		{"nothing to do", 9, words(0, 1, 1, 2), words(0, 1, 1, 2)},
+		{"one place", 9, words(1, 1, 1, 1, 1, 1.5), words(1, 1.02, 1.02, 1.04, 1.04, 1.5)},
+		{"at the end", 2, words(1.9, 2, 2, 2), words(1.9, 1.98, 1.98, 2)},
+		{"all at the end", 2, words(2, 2, 2, 2), words(1.96, 1.98, 1.98, 2)},
+		{"backwards", 9, words(1, 2, 1.5, 1.7), words(1, 2, 2, 2.02)},
+		{"none", 9, nil, nil},
+	} {
+		spread(c.in, c.limit)
+		for i := range c.want {
+			if math.Abs(c.in[i].Start-c.want[i].Start) > 1e-9 || math.Abs(c.in[i].End-c.want[i].End) > 1e-9 {
+				t.Errorf("%s: got %v, want %v", c.name, c.in, c.want)
+				break
+			}
+		}
 	}
 }

@@ -102,6 +102,27 @@ func (s *segment) result(offset, limit float64, words bool) engine.Segment {
 		for i, w := range s.words {
 			r.Words[i] = engine.Word{Text: w.text, Start: clamp(w.start), End: clamp(w.end), Probability: w.probability}
 		}
+		spread(r.Words, limit)
 	}
 	return r
+}
+
+// minWord is what a word lasts at least, in seconds: one encoder position, which attention can't tell apart.
+const minWord = 0.02
+
+// spread gives words that attention put on one place minWord each, at their neighbours' cost, none beyond limit.
+func spread(words []engine.Word, limit float64) {
+	for i := range words {
+		w := &words[i]
+		if i > 0 {
+			w.Start = max(w.Start, words[i-1].End)
+		}
+		w.End = hundredths(max(w.End, w.Start+minWord))
+	}
+	for i := len(words) - 1; i >= 0 && words[i].End > limit; i-- {
+		w := &words[i]
+		w.End = hundredths(limit)
+		w.Start = hundredths(max(0, min(w.Start, limit-minWord)))
+		limit = w.Start
+	}
 }
