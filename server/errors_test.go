@@ -112,6 +112,9 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	ts.get(t, "/v1/nothing").wantError(t, 404, "unknown_path", "")
 	ts.get(t, "/").wantError(t, 404, "unknown_path", "")
 	ts.get(t, "/v1/models/nothing").wantError(t, 404, "model_not_found", "model")
+	for _, path := range []string{"/nope", "/", "//"} {
+		ts.request(t, "FOO", path, "", nil).wantError(t, 404, "unknown_path", "")
+	}
 	ts.request(t, "POST", "/v1/nothing", "text/plain", strings.NewReader(strings.Repeat("x", 1<<20))).wantError(t, 404, "unknown_path", "")
 
 	a := ts.get(t, "/v1/audio/transcriptions")
@@ -124,8 +127,15 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	if got := a.header.Get("Allow"); got != "GET, HEAD" {
 		t.Errorf("Allow is %q, want GET, HEAD", got)
 	}
-	if got := ts.metric(t, `hark_http_requests_total{method="GET",route="none",status="404"}`); !strings.HasSuffix(got, "} 2") {
-		t.Errorf("unknown paths are counted as %q", got)
+	a = ts.request(t, "FOO", "/v1/models", "", nil)
+	a.wantError(t, 405, "method_not_allowed", "")
+	if got := a.header.Get("Allow"); got != "GET, HEAD" {
+		t.Errorf("Allow is %q, want GET, HEAD", got)
+	}
+	for method, count := range map[string]string{"GET": "2", "other": "3"} {
+		if got := ts.metric(t, `hark_http_requests_total{method="`+method+`",route="none",status="404"}`); !strings.HasSuffix(got, "} "+count) {
+			t.Errorf("unknown paths are counted as %q", got)
+		}
 	}
 }
 

@@ -49,6 +49,10 @@ func (s *Server) methodNotAllowed(routes chi.Routes) http.HandlerFunc {
 				allowed = append(allowed, m)
 			}
 		}
+		if len(allowed) == 0 { // the router looks at a method that it doesn't know before it looks at the path
+			s.notFound(w, r)
+			return
+		}
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		s.failUnread(w, r, &apiError{status: http.StatusMethodNotAllowed, code: "method_not_allowed",
 			message: fmt.Sprintf("%s is not allowed here: use %s", shown(r.Method), strings.Join(allowed, " or "))})
