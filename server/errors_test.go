@@ -92,9 +92,23 @@ func TestBadRequests(t *testing.T) {
 	t.Run("no form", func(t *testing.T) {
 		ts.request(t, "POST", "/v1/audio/transcriptions", "application/json", strings.NewReader("{}")).wantError(t, 415, "unsupported_content_type", "")
 	})
-	t.Run("no boundary", func(t *testing.T) {
-		ts.request(t, "POST", "/v1/transcribe", "multipart/form-data", strings.NewReader("x")).wantError(t, 400, "malformed_body", "")
-	})
+	for name, contentType := range map[string]string{
+		"no boundary":       "multipart/form-data",
+		"empty boundary":    "multipart/form-data; boundary=",
+		"two boundaries":    "multipart/form-data; boundary=x; boundary=y",
+		"in capitals":       "Multipart/Form-Data ; boundary=x; boundary=y",
+		"broken parameters": "multipart/form-data; boundary=x; =",
+	} {
+		for _, path := range []string{"/v1/transcribe", "/v1/audio/transcriptions"} {
+			t.Run(name+path, func(t *testing.T) {
+				a := ts.request(t, "POST", path, contentType, strings.NewReader("--x\r\n"))
+				a.wantError(t, 400, "malformed_body", "")
+				if !strings.Contains(a.body, "no usable boundary") {
+					t.Errorf("got %s", a.body)
+				}
+			})
+		}
+	}
 	t.Run("form cut short", func(t *testing.T) {
 		contentType, body := form(clip, "model", "fake")
 		ts.request(t, "POST", "/v1/audio/transcriptions", contentType, bytes.NewReader(body[:len(body)-100])).wantError(t, 400, "malformed_body", "")

@@ -54,6 +54,10 @@ func checkLength(r *http.Request, maxFileBytes int64) error {
 // audio where bare is allowed. On an error nothing is left of the upload.
 func readUpload(contentType string, r io.Reader, lim uploadLimits, bare bool) (*upload, error) {
 	mediaType, params, err := mime.ParseMediaType(contentType)
+	if err != nil { // which leaves the type empty for a parameter with two values
+		mediaType, _, _ = strings.Cut(contentType, ";")
+		mediaType = strings.ToLower(strings.TrimSpace(mediaType))
+	}
 	if mediaType != "multipart/form-data" {
 		if !bare {
 			return nil, &apiError{status: http.StatusUnsupportedMediaType, code: "unsupported_content_type",
