@@ -1,6 +1,10 @@
 package audioprep
 
-import "math"
+import (
+	"math"
+
+	"hark/kernels"
+)
 
 // The resampler is a polyphase windowed-sinc filter with a Kaiser window.
 //
@@ -182,12 +186,12 @@ func (r *resampler) run(dst []float32, limit int64) []float32 {
 		}
 		x := r.hist[at : at+b.taps]
 		if b.exact {
-			dst = append(dst, dot(x, b.h[r.frac*b.taps:][:b.taps]))
+			dst = append(dst, kernels.Dot(x, b.h[r.frac*b.taps:][:b.taps]))
 		} else {
 			place := float64(r.frac) / float64(b.up) * float64(b.phases)
 			p := int(place)
-			lo := dot(x, b.h[p*b.taps:][:b.taps])
-			hi := dot(x, b.h[(p+1)*b.taps:][:b.taps])
+			lo := kernels.Dot(x, b.h[p*b.taps:][:b.taps])
+			hi := kernels.Dot(x, b.h[(p+1)*b.taps:][:b.taps])
 			dst = append(dst, lo+(hi-lo)*float32(place-float64(p)))
 		}
 		r.out++
