@@ -364,4 +364,9 @@ func TestUploadTimeout(t *testing.T) {
 	contentType, body := form(speechWAV(1, 1), "model", "fake")
 	go w.Write(body[:1000])
 	ts.request(t, "POST", "/v1/audio/transcriptions", contentType, pipe).wantError(t, 408, "upload_timeout", "")
+
+	conn, r := dial(t, ts)
+	fmt.Fprintf(conn, "POST /v1/audio/transcriptions HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
+		contentType, len(body)+10, body)
+	readAnswer(t, r).wantError(t, 408, "upload_timeout", "") // it may be the form's end, but not the body's
 }

@@ -140,6 +140,7 @@ func TestWrongBodyOnHalfClosedLink(t *testing.T) {
 		{"inside a chunk", head(openAI, chunked) + fmt.Sprintf("%x\r\n%s", len(whole), cut), "malformed_body", ""},
 		{"between chunks", head(openAI, chunked) + fmt.Sprintf("%x\r\n%s\r\n", len(cut), cut), "malformed_body", ""},
 		{"before the last line", head(openAI, chunked) + fmt.Sprintf("%x\r\n%s\r\n0\r\n", len(cut), cut), "malformed_body", ""},
+		{"after the form's end", head(openAI, length(len(whole)+10)) + string(whole), "malformed_body", ""},
 		{"form without an end", head(openAI, length(len(cut))) + cut, "malformed_body", ""},
 		{"unknown language", "POST /v1/transcribe?language=xx HTTP/1.1\r\nHost: x\r\n" + length(len(clip)) + "\r\n\r\n" + clip, "invalid_language", "language"},
 	} {

@@ -89,7 +89,10 @@ func readForm(parts *multipart.Reader, r io.Reader, lim uploadLimits) (_ *upload
 	for n := 0; ; n++ {
 		part, err := parts.NextPart()
 		if err == io.EOF {
-			io.CopyN(io.Discard, r, 64<<10) // whatever follows the last boundary, so that the link can be used again
+			// Whatever follows the last boundary is read, so that the link can be used again.
+			if _, err := io.CopyN(io.Discard, r, 64<<10); err != nil && err != io.EOF {
+				return nil, err
+			}
 			return u, nil
 		}
 		if err != nil {
