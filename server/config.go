@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -66,15 +67,18 @@ type Config struct {
 	ShutdownGrace time.Duration
 }
 
-// Validate returns an error that names the first field that can't be used, or nil. New calls it.
+// Validate returns an error that says which setting can't be used, in words for whoever runs the server, or nil. New calls it.
 func (c Config) Validate() error {
 	if len(c.Models) == 0 {
-		return errors.New("server: Models is empty, want at least one model to serve")
+		return errors.New("no model is named: want at least one to serve")
 	}
 	seen := map[string]bool{}
 	for _, name := range c.Models {
-		if name == "" || seen[name] {
-			return fmt.Errorf("server: Models names %q twice or empty", name)
+		switch {
+		case name == "":
+			return errors.New("a model's name is empty")
+		case seen[name]:
+			return fmt.Errorf("model %q is named twice", name)
 		}
 		seen[name] = true
 	}
@@ -82,17 +86,17 @@ func (c Config) Validate() error {
 		name  string
 		value int64
 	}{
-		{"MaxUploadBytes", c.MaxUploadBytes},
-		{"MaxDuration", int64(c.MaxDuration)},
-		{"SpoolThreshold", c.SpoolThreshold},
-		{"MaxPending", int64(c.MaxPending)},
-		{"MaxDecodedBytes", c.MaxDecodedBytes},
-		{"UploadIdleTimeout", int64(c.UploadIdleTimeout)},
-		{"UploadTimeout", int64(c.UploadTimeout)},
-		{"WriteTimeout", int64(c.WriteTimeout)},
+		{"the largest upload", c.MaxUploadBytes},
+		{"the longest audio", int64(c.MaxDuration)},
+		{"the part of an upload that stays in memory", c.SpoolThreshold},
+		{"the number of transcriptions under way", int64(c.MaxPending)},
+		{"the memory for decoded audio", c.MaxDecodedBytes},
+		{"the longest pause in an upload", int64(c.UploadIdleTimeout)},
+		{"the longest time for an upload", int64(c.UploadTimeout)},
+		{"the longest time for reading an answer", int64(c.WriteTimeout)},
 	} {
 		if f.value < 0 {
-			return fmt.Errorf("server: %s is negative, want more than 0, or 0 for the default", f.name)
+			return fmt.Errorf("%s is negative: want more than 0, or 0 for the default", f.name)
 		}
 	}
 	if err := c.Scheduling.Validate(); err != nil {
@@ -100,9 +104,12 @@ func (c Config) Validate() error {
 	}
 	if c.SpoolDir != "" {
 		if info, err := os.Stat(c.SpoolDir); err != nil {
-			return fmt.Errorf("server: SpoolDir: %w", err)
+			if path := (*fs.PathError)(nil); errors.As(err, &path) {
+				err = path.Err // it would name the folder once more
+			}
+			return fmt.Errorf("the folder for uploads, %s: %w", c.SpoolDir, err)
 		} else if !info.IsDir() {
-			return fmt.Errorf("server: SpoolDir %s is not a folder", c.SpoolDir)
+			return fmt.Errorf("the folder for uploads, %s: not a folder", c.SpoolDir)
 		}
 	}
 	return nil

@@ -3,7 +3,10 @@ package server
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -116,15 +119,32 @@ func TestLogLine(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	for name, cfg := range map[string]Config{
-		"Models is empty": {},
-		"Models names":    {Models: []string{"a", "a"}},
-		"MaxDuration":     {Models: []string{"a"}, MaxDuration: -1},
-		"SpoolDir":        {Models: []string{"a"}, SpoolDir: "/nowhere/at/all"},
+	a := []string{"a"}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, cfg := range map[string]Config{
+		"no model is named: want at least one to serve":                                                  {},
+		"a model's name is empty":                                                                        {Models: []string{""}},
+		`model "a" is named twice`:                                                                       {Models: []string{"a", "b", "a"}},
+		"the largest upload is negative: want more than 0, or 0 for the default":                         {Models: a, MaxUploadBytes: -1},
+		"the longest audio is negative: want more than 0, or 0 for the default":                          {Models: a, MaxDuration: -1},
+		"the part of an upload that stays in memory is negative: want more than 0, or 0 for the default": {Models: a, SpoolThreshold: -1},
+		"the number of transcriptions under way is negative: want more than 0, or 0 for the default":     {Models: a, MaxPending: -1},
+		"the memory for decoded audio is negative: want more than 0, or 0 for the default":               {Models: a, MaxDecodedBytes: -1},
+		"the longest pause in an upload is negative: want more than 0, or 0 for the default":             {Models: a, UploadIdleTimeout: -1},
+		"the longest time for an upload is negative: want more than 0, or 0 for the default":             {Models: a, UploadTimeout: -1},
+		"the longest time for reading an answer is negative: want more than 0, or 0 for the default":     {Models: a, WriteTimeout: -1},
+		"the folder for uploads, /nowhere/at/all: no such file or directory":                             {Models: a, SpoolDir: "/nowhere/at/all"},
+		"the folder for uploads, " + file + ": not a folder":                                             {Models: a, SpoolDir: file},
 	} {
-		if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("got %v, want an error that names %s", err, name)
+		if err := cfg.Validate(); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
 		}
+	}
+	if err := (Config{Models: a, SpoolDir: "/nowhere/at/all"}).Validate(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v, want what errors.Is finds to be %v", err, fs.ErrNotExist)
 	}
 	c := Config{Models: []string{"a"}}.withDefaults()
 	if c.MaxUploadBytes != DefaultMaxUploadBytes || c.ShutdownGrace != DefaultShutdownGrace || c.MaxPending != DefaultMaxPending {
