@@ -43,9 +43,6 @@ type call[W any] struct {
 	done    chan struct{} // closed when stats and err are final
 }
 
-// NewStepped is New.
-func NewStepped[W comparable](r Runner[W], c Config) *Batcher[W] { return New(r, c) }
-
 // New returns a Batcher that runs batches on r until Close.
 func New[W comparable](r Runner[W], c Config) *Batcher[W] {
 	c = c.withDefaults()

@@ -14,8 +14,8 @@ type Runner[W any] interface {
 	//
 	// Windows are told apart by ==. ctx ends when every request in the batch has hung up, or when the batcher is stopped
 	// hard; Run should then return soon. The windows of a request that hung up alone still run, unless they are
-	// [Dropper]s; what becomes of them is nobody's concern. Run is never called twice at a time; more and done only from within it, one call at a time. The
-	// slices are the runner's to keep.
+	// [Dropper]s; what becomes of them is nobody's concern. Run is never called twice at a time; more and done only from
+	// within it, one call at a time. The slices are the runner's to keep.
 	Run(ctx context.Context, batch []W, more func(free int) []W, done func(w W, err error))
 }
 

@@ -31,9 +31,6 @@ type Job interface {
 	// Next returns up to max windows that can run now, in order; empty when everything
 	// has been handed out, or, for a chain, when its last window was the end.
 	Next(max int) []Window
-	// Cancel says that nobody waits for the result any more: its windows leave their batch at the
-	// next step, with context.Canceled. Safe at any time.
-	Cancel()
 	// Progress is how many samples are done with, out of how many. Safe at any time.
 	Progress() (done, total int)
 	// Result is what was heard, once Next is empty and every window has run.
@@ -44,6 +41,9 @@ type Job interface {
 type Window interface {
 	// Samples is the length of sound in it.
 	Samples() int
+	// Drop says that nobody waits for it any more: it leaves its batch at the next step, with
+	// context.Canceled. Safe at any time.
+	Drop()
 }
 
 // ModelInfo describes a model.

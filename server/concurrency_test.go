@@ -135,7 +135,7 @@ func TestHangUpWhileWaiting(t *testing.T) {
 	contentType, body := form(speechWAV(1, 1), "model", "fake")
 	hangUp(t, ts, bytes.NewReader(body), contentType, func() bool { return ts.model.batches.Load() > started })
 	eventually(t, "the place is free", func() bool { return ts.pending.Load() == 0 })
-	eventually(t, "the job knows", func() bool { return ts.model.lastJob().cancelled.Load() })
+	eventually(t, "the window knows", func() bool { return ts.model.lastJob().dropped.Load() })
 	eventually(t, "the log tells", func() bool { return strings.Contains(ts.log.String(), `"status":499`) })
 	if got := ts.metric(t, "hark_cancellations_total"); !strings.HasSuffix(got, " 1") {
 		t.Errorf("metric %q", got)

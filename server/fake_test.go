@@ -117,7 +117,7 @@ type fakeJob struct {
 	next    int
 	done    atomic.Int64
 
-	cancelled atomic.Bool
+	dropped atomic.Bool // a window of it
 
 	mu    sync.Mutex
 	heard []engine.Segment
@@ -128,6 +128,8 @@ type fakeWindow struct {
 	span engine.Span
 }
 
+func (w *fakeWindow) Drop() { w.job.dropped.Store(true) }
+
 func (w *fakeWindow) Samples() int { return w.span.End - w.span.Start }
 
 func (j *fakeJob) Next(max int) []engine.Window {
@@ -137,8 +139,6 @@ func (j *fakeJob) Next(max int) []engine.Window {
 	}
 	return out
 }
-
-func (j *fakeJob) Cancel() { j.cancelled.Store(true) }
 
 func (j *fakeJob) Progress() (done, total int) { return int(j.done.Load()), len(j.samples) }
 

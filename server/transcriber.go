@@ -154,7 +154,6 @@ func (t *Transcriber) Transcribe(ctx context.Context, in Input) (*Transcript, er
 	stats, err := q.batcher.Do(ctx, request)
 	stop(err == nil)
 	if err != nil {
-		job.Cancel() // windows of it may still be in a batch
 		if errors.Is(err, batcher.ErrFatal) {
 			t.lost.CompareAndSwap(nil, &err)
 		}

@@ -10,24 +10,27 @@ import (
 
 // job is one request: its options and its chains.
 type job struct {
-	model     *Model
-	options   engine.Options
-	chains    []*chain
-	spans     []engine.Span
-	next      int // the first chain not yet handed out
-	cancelled atomic.Bool
-	language  string // of the first window that was heard; what a doubtful one falls back to
+	model    *Model
+	options  engine.Options
+	chains   []*chain
+	spans    []engine.Span
+	next     int    // the first chain not yet handed out
+	language string // of the first window that was heard; what a doubtful one falls back to
 }
 
 // window is what a job hands out: a chain to be decoded to its end, or one pass of it.
 type window struct {
-	chain *chain
-	whole bool
-	size  int
+	chain   *chain
+	whole   bool
+	size    int
+	dropped atomic.Bool
 }
 
 // Samples is the length of sound in the window.
 func (w *window) Samples() int { return w.size }
+
+// Drop implements [engine.Window].
+func (w *window) Drop() { w.dropped.Store(true) }
 
 // NewJob implements [engine.Model].
 func (m *Model) NewJob(samples []float32, spans []engine.Span, o engine.Options) (engine.Job, error) {
@@ -101,9 +104,6 @@ func (j *job) Next(most int) []engine.Window {
 	}
 	return windows
 }
-
-// Cancel implements [engine.Job].
-func (j *job) Cancel() { j.cancelled.Store(true) }
 
 // Progress implements [engine.Job].
 func (j *job) Progress() (done, total int) {

@@ -100,7 +100,7 @@ func (s *session) admit() {
 			return
 		}
 		s.waiting = s.waiting[1:]
-		if p.chain.job.cancelled.Load() {
+		if p.own.dropped.Load() {
 			s.done(p.own, context.Canceled)
 			continue
 		}
@@ -118,7 +118,7 @@ func (s *session) admit() {
 func (s *session) leave() {
 	active := s.active[:0]
 	for _, p := range s.active {
-		if p.chain.job.cancelled.Load() {
+		if p.own.dropped.Load() {
 			p.ended, p.err = true, context.Canceled
 		}
 		if !p.ended {

@@ -57,8 +57,8 @@ func TestWindowsJoin(t *testing.T) {
 	}
 }
 
-// TestCancelledWindowsLeave: a cancelled job's windows end at once, in the batch and before it, and cost nobody else anything.
-func TestCancelledWindowsLeave(t *testing.T) {
+// TestDroppedWindowsLeave: windows that nobody waits for end at once, in the batch and before it, and cost nobody else anything.
+func TestDroppedWindowsLeave(t *testing.T) {
 	m := tinyModel(t)
 	o := engine.Options{Temperatures: []float32{0}}
 	samples := noise(16000*5, 1)
@@ -72,12 +72,12 @@ func TestCancelledWindowsLeave(t *testing.T) {
 		}
 		jobs, batch = append(jobs, j), append(batch, j.Next(1)...)
 	}
-	jobs[0].Cancel() // before the batch begins
+	batch[0].Drop() // before the batch begins
 	asked := 0
 	errs := map[engine.Window]error{}
 	m.Run(context.Background(), batch, func(int) []engine.Window {
 		if asked++; asked == 2 {
-			jobs[1].Cancel() // while it runs
+			batch[1].Drop() // while it runs
 		}
 		return nil
 	}, func(w engine.Window, err error) { errs[w] = err })
@@ -88,7 +88,7 @@ func TestCancelledWindowsLeave(t *testing.T) {
 	}
 	for i := 2; i < 4; i++ {
 		if got := toJSON(t, jobs[i].Result()); got != want {
-			t.Errorf("job %d beside a cancelled one:\ngot  %.300s\nwant %.300s", i, got, want)
+			t.Errorf("job %d beside a dropped one:\ngot  %.300s\nwant %.300s", i, got, want)
 		}
 	}
 }

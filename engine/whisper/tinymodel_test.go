@@ -224,6 +224,7 @@ func TestForeignWindow(t *testing.T) {
 type foreignWindow struct{}
 
 func (foreignWindow) Samples() int { return 1 }
+func (foreignWindow) Drop()        {}
 
 func TestLoadRefusesBadFolders(t *testing.T) {
 	dev, err := testDevice()
