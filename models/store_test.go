@@ -103,6 +103,58 @@ func TestStoreFolder(t *testing.T) {
 	}
 }
 
+// A damaged copy is seen, and the next pull puts a whole one in its place.
+func TestDamagedModelIsPulledAgain(t *testing.T) {
+	for name, spoil := range map[string]func(dir string) error{
+		"weights cut":     func(dir string) error { return os.Truncate(filepath.Join(dir, "model.safetensors"), 50_000) },
+		"weights empty":   func(dir string) error { return os.Truncate(filepath.Join(dir, "model.safetensors"), 0) },
+		"tokenizer cut":   func(dir string) error { return os.Truncate(filepath.Join(dir, "tokenizer.json"), 100) },
+		"config cut":      func(dir string) error { return os.Truncate(filepath.Join(dir, "config.json"), 1) },
+		"config missing":  func(dir string) error { return os.Remove(filepath.Join(dir, "config.json")) },
+		"not even damage": func(string) error { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			hub := newFakeHub(t, weightsOf(100_000))
+			s := fakeStore(t, hub)
+			if err := s.Check("fake"); !errors.Is(err, ErrNotCached) {
+				t.Errorf("before the pull: %v", err)
+			}
+			dir, err := s.Pull(t.Context(), "fake", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Check("fake"); err != nil {
+				t.Errorf("whole: %v", err)
+			}
+			before, harmless := len(hub.seen()), name == "not even damage"
+			if err := spoil(dir); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Check("fake"); (err == nil) != harmless {
+				t.Errorf("spoiled: %v", err)
+			}
+			if again, err := s.Pull(t.Context(), dir, nil); again != dir || err != nil || len(hub.seen()) != before {
+				t.Errorf("a folder by its path: %q, %v, %d requests", again, err, len(hub.seen())-before)
+			}
+			if again, err := s.Pull(t.Context(), "fake", nil); again != dir || err != nil {
+				t.Errorf("pulling again: %q, %v", again, err)
+			}
+			mustHold(t, s, hub.files)
+			if asked := len(hub.seen()) != before; asked == harmless {
+				t.Errorf("%d requests", len(hub.seen())-before)
+			}
+		})
+	}
+	s, err := OpenStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, s.dir, "mine/mine.nemo", nil)
+	if err := s.Check("mine"); err != nil {
+		t.Errorf("an archive of another kind: %v", err)
+	}
+}
+
 func TestCatalogue(t *testing.T) {
 	want := strings.Fields("tiny.en tiny base.en base small.en small medium large-v3 large-v3-turbo distil-large-v3.5 parakeet-tdt-0.6b-v2 parakeet-tdt-0.6b-v3")
 	if all := Catalogue(); len(all) != len(want) {
