@@ -113,26 +113,14 @@ func examineModels(table io.Writer, dir string) ([]finding, error) {
 	}
 	for _, m := range cached {
 		fmt.Fprintf(table, "\t%s, %s\n", m.Name, byteSize(m.Size))
-		if err := readable(m.Dir); err != nil {
-			findings = append(findings, finding{broken: true, text: fmt.Sprintf("model %s: %v; `hark models rm %s` and fetch it again", m.Name, err, m.Name)})
+		if err := store.Check(m.Name); err != nil {
+			findings = append(findings, finding{broken: true, text: fmt.Sprintf("model %s: %v; %s", m.Name, err, mend(store, m.Name))})
 		}
 	}
 	if _, ok := store.Path(defaultModel); !ok {
 		findings = append(findings, finding{text: fmt.Sprintf("the default model, %s: the first transcription fetches it, or `hark models pull %s` now", defaultModel, defaultModel)})
 	}
 	return findings, nil
-}
-
-// readable opens a model's files as the engine will, without loading them.
-func readable(dir string) error {
-	weights, err := models.OpenWeights(dir)
-	if errors.Is(err, models.ErrNoWeights) {
-		return nil // a kind of model that only a later version runs
-	}
-	if err != nil {
-		return err
-	}
-	return weights.Close()
 }
 
 // writable returns why files can't be made below dir, which need not exist, or nil.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -52,7 +54,7 @@ func (l *loader) known(name string) error {
 		return nil
 	}
 	if _, ok := models.Find(name); !ok {
-		return unknownModel(name)
+		return unknownModel(l.store, name)
 	}
 	return nil
 }
@@ -69,7 +71,7 @@ func (l *loader) load(ctx context.Context, name string) (engine.Model, error) {
 	}
 	model, err := whisper.Load(l.device, dir, name)
 	if err != nil {
-		return nil, withHint(fmt.Errorf("load: %w", err), "if its files are damaged, `hark models rm %s` and fetch it again", name)
+		return nil, withHint(fmt.Errorf("load: %w", err), "if its files are damaged, %s", mend(l.store, name))
 	}
 	return model, nil
 }
@@ -94,13 +96,17 @@ func (l *loader) say(format string, args ...any) {
 	l.console.note("hark: "+format, args...)
 }
 
-// pull fetches a model that is not in the store, saying so, with a bar on a terminal.
+// pull fetches a model that is not in the store, or damaged there, saying so, with a bar on a terminal.
 func pull(ctx context.Context, store *models.Store, name string, say func(format string, args ...any), c *console) (string, error) {
 	entry, ok := models.Find(name)
 	if !ok {
-		return "", unknownModel(name)
+		return "", unknownModel(store, name)
 	}
-	say("fetching model %s (about %s), which is not here yet", name, byteSize(entry.Size))
+	why := "which is not here yet"
+	if err := store.Check(name); !errors.Is(err, models.ErrNotCached) {
+		why = fmt.Sprintf("which is damaged here: %v", err)
+	}
+	say("fetching model %s (about %s), %s", name, byteSize(entry.Size), why)
 	begin, waiting := time.Now(), false
 	dir, err := store.Pull(ctx, name, func(p models.Progress) {
 		switch {
@@ -120,8 +126,35 @@ func pull(ctx context.Context, store *models.Store, name string, say func(format
 	return dir, err
 }
 
-func unknownModel(name string) error {
+// mend is what to do about a damaged model.
+func mend(store *models.Store, name string) string {
+	dir, _ := store.Path(name)
+	if _, known := models.Find(name); known {
+		return fmt.Sprintf("`hark models rm %s` and `hark models pull %s` fetch it anew", name, name)
+	}
+	return "put whole files into " + dir
+}
+
+// unknownModel is the error for a name that is neither a model's nor that of a folder with one.
+func unknownModel(store *models.Store, name string) error {
+	for _, dir := range []string{filepath.Join(store.Dir(), name), name} {
+		if info, err := os.Stat(dir); name != "" && err == nil && info.IsDir() {
+			return withHint(fmt.Errorf("folder %s holds no model: it lacks %s", dir, missingFiles(dir)),
+				"a model's folder holds config.json, tokenizer.json and model.safetensors, or model.bin as CTranslate2 writes it")
+		}
+	}
 	return withHint(fmt.Errorf("there is no model %q", name), "`hark models list` shows the models there are; a folder with a model in it is a name too")
+}
+
+// missingFiles are what a folder without weights lacks of a model's files.
+func missingFiles(dir string) string {
+	missing := "weights (model.safetensors or model.bin)"
+	for _, name := range []string{"config.json", "tokenizer.json"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			missing += ", " + name
+		}
+	}
+	return missing
 }
 
 // checkModelNames returns an error for a value of --model that names nothing, or something twice.

@@ -35,7 +35,8 @@ type modelLine struct {
 	Here      bool   `json:"here"`
 	Bytes     int64  `json:"bytes,omitempty"` // on this machine
 	Dir       string `json:"dir,omitempty"`
-	Runs      bool   `json:"runs"` // this version can run it
+	Damage    string `json:"damage,omitempty"` // what is wrong with its files here
+	Runs      bool   `json:"runs"`             // this version can run it
 }
 
 func (m *modelsListCmd) Run(c *console, cli *commandLine) error {
@@ -66,6 +67,8 @@ func (m *modelsListCmd) Run(c *console, cli *commandLine) error {
 		}
 		note := ""
 		switch {
+		case l.Damage != "":
+			note = "DAMAGED: `hark models show " + l.Name + "` says how"
 		case l.Name == defaultModel:
 			note = "default"
 		case !l.Runs:
@@ -105,17 +108,25 @@ func modelLines(store *models.Store) ([]modelLine, error) {
 		}
 		l := modelLine{Name: e.Name, Family: e.Family, Languages: languages, PullBytes: e.Size, Runs: e.Family == models.FamilyWhisper}
 		if m, ok := here[e.Name]; ok {
-			l.Here, l.Bytes, l.Dir = true, m.Size, m.Dir
+			l.Here, l.Bytes, l.Dir, l.Damage = true, m.Size, m.Dir, damage(store, m.Name)
 			delete(here, e.Name)
 		}
 		lines = append(lines, l)
 	}
 	for _, m := range cached {
 		if _, left := here[m.Name]; left {
-			lines = append(lines, modelLine{Name: m.Name, Languages: "unknown", Here: true, Bytes: m.Size, Dir: m.Dir, Runs: true})
+			lines = append(lines, modelLine{Name: m.Name, Languages: "unknown", Here: true, Bytes: m.Size, Dir: m.Dir, Damage: damage(store, m.Name), Runs: true})
 		}
 	}
 	return lines, nil
+}
+
+// damage is what is wrong with a model's files, or "".
+func damage(store *models.Store, name string) string {
+	if err := store.Check(name); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 type modelsPullCmd struct {
@@ -131,7 +142,14 @@ func (m *modelsPullCmd) Run(ctx context.Context, c *console, cli *commandLine) e
 	failed := false
 	for _, name := range m.Names {
 		dir, here := store.Path(name)
-		if !here {
+		_, known := models.Find(name)
+		whole := here && store.Check(name) == nil
+		if here && !whole && !known {
+			c.report(withHint(fmt.Errorf("model %s: %w", name, store.Check(name)), "%s", mend(store, name)))
+			failed = true
+			continue
+		}
+		if !whole {
 			if dir, err = pull(ctx, store, name, say, c); err != nil {
 				if ctx.Err() != nil {
 					return err
@@ -163,7 +181,7 @@ func (m *modelsShowCmd) Run(c *console, cli *commandLine) error {
 	entry, known := models.Find(m.Name)
 	dir, here := store.Path(m.Name)
 	if !known && !here {
-		return unknownModel(m.Name)
+		return unknownModel(store, m.Name)
 	}
 	var out bytes.Buffer
 	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
@@ -180,6 +198,9 @@ func (m *modelsShowCmd) Run(c *console, cli *commandLine) error {
 	}
 	if here {
 		fmt.Fprintf(table, "folder\t%s\n", dir)
+		if err := store.Check(m.Name); err != nil {
+			fmt.Fprintf(table, "DAMAGED\t%s; %s\n", firstLine(err), mend(store, m.Name))
+		}
 		if err := describeFolder(table, dir); err != nil {
 			return err
 		}
@@ -233,15 +254,11 @@ func trimLines(table []byte) []byte {
 
 // describeFolder tells what a model's folder holds.
 func describeFolder(w io.Writer, dir string) error {
-	weights, err := models.OpenWeights(dir)
-	switch {
-	case err == nil:
+	if weights, err := models.OpenWeights(dir); err == nil { // else the line about damage says why not
 		fmt.Fprintf(w, "weights\t%s, %d tensors\n", weights.Format(), len(weights.Names()))
 		if err := weights.Close(); err != nil {
 			return err
 		}
-	case !errors.Is(err, models.ErrNoWeights):
-		return fmt.Errorf("model: %w", err)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
