@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -69,11 +70,20 @@ func (p *pull) downloadWheel(ctx context.Context, w Wheel) (string, error) {
 	cmd.WaitDelay = 5 * time.Second
 	var output tail
 	cmd.Stdout, cmd.Stderr = &output, &output
-	if err := cmd.Start(); err != nil {
+	contain(cmd)
+	started, ended := make(chan error, 1), make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // see contain
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			ended <- cmd.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
 		return "", fmt.Errorf("pip cannot be run: %w: install Python, or set HARK_PYTHON to one that has pip", err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
 
 	before := p.now.Done
 	tick := time.NewTicker(200 * time.Millisecond)
