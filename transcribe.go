@@ -17,7 +17,7 @@ import (
 // transcribeCmd writes down what is said in files. Each file takes the way of an HTTP request, so that short ones
 // share batches.
 type transcribeCmd struct {
-	Files []string `arg:"" name:"file" help:"Audio files (WAV, MP3, FLAC); - is standard input."`
+	Files []string `arg:"" name:"file" help:"Audio files, or the sound of films: WAV, MP3, FLAC, Ogg, Opus, M4A, AAC, WebM, Matroska, MP4, AIFF, AU, CAF; - is standard input."`
 
 	Model          string   `default:"${default_model}" placeholder:"NAME" help:"Model to use: a name from 'hark models list', or a folder. Fetched if it is not here (default: ${default})."`
 	Format         string   `short:"f" enum:"text,json,verbose_json,srt,vtt,tsv" default:"text" placeholder:"FORMAT" help:"What to write: ${enum}; json is one object a line and file (default: ${default})."`
