@@ -46,7 +46,7 @@ fi
 
 status=0
 "$cache/venv/bin/python" -W ignore::DeprecationWarning "$here/check.py" "$base" "$sample.wav" "$sample.txt" || status=1
-node "$here/check.mjs" "$base" "$sample.wav" "$sample.txt" "$cache" || status=1
+PATH=$PATH:$cache/venv/bin node "$here/check.mjs" "$base" "$sample.wav" "$sample.txt" "$cache" || status=1
 if [ $status -ne 0 ]; then
     echo "the server's log:" >&2
     tail -n 50 "$work/log" >&2

