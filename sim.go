@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -16,9 +17,9 @@ import (
 
 // simCmd shows what ways of forming batches do under load, in virtual time.
 type simCmd struct {
-	Policy   []string      `placeholder:"NAME" help:"How batches are formed, several times or separated by commas (default: all)."`
-	Load     []string      `placeholder:"NAME" help:"Who asks for what, several times or separated by commas (default: mixed)."`
-	Duration time.Duration `default:"300s" placeholder:"TIME" help:"How long each run is, in virtual time (default: ${default})."`
+	Policy   []string `placeholder:"NAME" help:"How batches are formed, several times or separated by commas (default: all)."`
+	Load     []string `placeholder:"NAME" help:"Who asks for what, several times or separated by commas (default: mixed)."`
+	Duration timeSpan `default:"300s" placeholder:"TIME" help:"How long each run is, in virtual time; a bare number is seconds (default: ${default})."`
 
 	Fixed     float64 `default:"0.6" placeholder:"SECONDS" help:"What a batch takes on the device, besides its windows (default: ${default}, one L4 with large-v3-turbo)."`
 	PerWindow float64 `default:"0.021" placeholder:"SECONDS" help:"What each window of a batch adds (default: ${default})."`
@@ -27,6 +28,19 @@ type simCmd struct {
 	List bool   `help:"List policies and loads instead."`
 	JSON bool   `name:"json" help:"Print one JSON object a line, for each policy and load."`
 	SVG  string `name:"svg" placeholder:"FILE" help:"Draw the first two minutes of each run into a file."`
+}
+
+// timeSpan is a time on the command line: 300s, 50m, or a bare number of seconds.
+type timeSpan time.Duration
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (t *timeSpan) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	if seconds, plain := strconv.ParseFloat(string(text), 64); plain == nil {
+		d, err = time.Duration(seconds*float64(time.Second)), nil
+	}
+	*t = timeSpan(d)
+	return err
 }
 
 func (s *simCmd) Run(ctx context.Context, c *console) error {
@@ -43,7 +57,7 @@ func (s *simCmd) Run(ctx context.Context, c *console) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			results = append(results, sim.Run(p, l, sim.Device{Fixed: s.Fixed, PerWindow: s.PerWindow}, s.Duration))
+			results = append(results, sim.Run(p, l, sim.Device{Fixed: s.Fixed, PerWindow: s.PerWindow}, time.Duration(s.Duration)))
 		}
 	}
 	if s.SVG != "" {
