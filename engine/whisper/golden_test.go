@@ -68,9 +68,12 @@ var (
 	testModels sync.Map // name to func() (*Model, error)
 )
 
-// model is a real model from the user's cache.
+// model is a real model from the user's cache. Short tests do without: the race detector makes them take hours.
 func model(t testing.TB, name string) *Model {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("real models are left out of short tests")
+	}
 	store, err := models.OpenStore("")
 	if err != nil {
 		t.Fatal(err)

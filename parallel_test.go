@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"hark/engine"
+	"hark/engine/cpu"
+	"hark/engine/whisper"
+	"hark/models"
+	"hark/server"
+)
+
+// TestManyAtOnce sends 64 clips at once to a server with a real model: each gets the very answer that it gets alone.
+func TestManyAtOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("real models are left out of short tests")
+	}
+	store, err := models.OpenStore("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, ok := store.Path("tiny.en")
+	if !ok && os.Getenv("CI") == "" {
+		t.Skip("model tiny.en is not here: make models")
+	}
+	device, err := cpu.New(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer device.Close()
+	registry := engine.NewRegistry(func(context.Context, string) (engine.Model, error) {
+		return whisper.Load(device, dir, "tiny.en")
+	})
+	defer registry.Close()
+	s, err := server.New(server.Config{Models: []string{"tiny.en"}}, registry, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ts := httptest.NewServer(s.Handler())
+	defer ts.Close()
+	defer s.Shutdown(context.Background())
+
+	clips := clipsOf(t, "testdata/sample.wav", 16)
+	alone := make([]string, len(clips))
+	different := map[string]bool{}
+	for i, clip := range clips {
+		alone[i] = post(t, ts.URL, clip)
+		different[alone[i]] = true
+	}
+	if len(different) < len(clips)*3/4 {
+		t.Fatalf("the clips are too alike: %d answers for %d", len(different), len(clips))
+	}
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			k := i % len(clips)
+			if got := post(t, ts.URL, clips[k]); got != alone[k] {
+				t.Errorf("clip %d:\namong 64 %s\nalone    %s", k, got, alone[k])
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// clipsOf cuts n overlapping stretches of 3 s, as WAV files, from a file of 16 kHz, 16 bit, mono.
+func clipsOf(t *testing.T, path string, n int) [][]byte {
+	t.Helper()
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const header, length = 44, 3 * 32000
+	step := (len(file) - header - length) / n &^ 1
+	var clips [][]byte
+	for i := range n {
+		clip := append(bytes.Clone(file[:header]), file[header+i*step:][:length]...)
+		binary.LittleEndian.PutUint32(clip[4:], header-8+length)
+		binary.LittleEndian.PutUint32(clip[40:], length)
+		clips = append(clips, clip)
+	}
+	return clips
+}
+
+// post asks for a verbose transcript with words.
+func post(t *testing.T, url string, file []byte) string {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("file", "clip.wav")
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	part.Write(file)
+	for _, field := range [][2]string{{"model", "tiny.en"}, {"response_format", "verbose_json"}, {"timestamp_granularities[]", "word"}, {"timestamp_granularities[]", "segment"}} {
+		form.WriteField(field[0], field[1])
+	}
+	form.Close()
+	resp, err := http.Post(url+"/v1/audio/transcriptions", form.FormDataContentType(), &body)
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return fmt.Sprintf("%d %s", resp.StatusCode, answer)
+}
