@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"runtime"
+	"runtime/debug"
 	"sync"
 )
 
@@ -53,4 +54,12 @@ func (g *decodeGate) give(n int64) {
 	close(g.freed)
 	g.freed = make(chan struct{})
 	g.mu.Unlock()
+	if n >= worthReturning {
+		go debug.FreeOSMemory()
+	}
 }
+
+// worthReturning is how many bytes of a recording are given back to the system at once, when it's answered. A server
+// with nothing to do would keep them until the next collection, minutes later; one costs little, since hardly
+// anything on the heap holds pointers.
+const worthReturning = 256 << 20
