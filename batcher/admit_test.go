@@ -128,6 +128,25 @@ func TestRule16APredictionComesTrue(t *testing.T) {
 	})
 }
 
+// TestALoneRequestIsPredictedAlone: with nothing waiting, a clip or a short recording is not taken for a full batch of
+// them, so that a deadline that can be met is let in.
+func TestALoneRequestIsPredictedAlone(t *testing.T) {
+	inBubble(t, Config{MaxBatch: 4, NoBackfill: true}, func(t *testing.T, b *Batcher[string], r *fakeRunner) {
+		goDo(t.Context(), b, clip("c")).wait()
+		goDo(t.Context(), b, recording([]string{"r"})).wait()
+		late := clip("d")
+		late.Deadline = 2 * batchTime
+		if o := goDo(t.Context(), b, late).wait(); o.err != nil {
+			t.Errorf("a clip with twice the time it takes: %v", o.err)
+		}
+		short := recording([]string{"s"})
+		short.CostMillis, short.Deadline = windowCharge, 2*batchTime
+		if o := goDo(t.Context(), b, short).wait(); o.err != nil {
+			t.Errorf("a recording with twice the time it takes: %v", o.err)
+		}
+	})
+}
+
 func TestADeadlineThatPassesEndsTheRequest(t *testing.T) {
 	inBubble(t, Config{}, func(t *testing.T, b *Batcher[string], r *fakeRunner) {
 		runs := goDo(t.Context(), b, recording([]string{"r"}, []string{"s"}))

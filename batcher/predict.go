@@ -47,16 +47,23 @@ func (f *Former[W]) fairShare(s callers[W], key string, all int64) int64 {
 	return min(all, own*int64(len(s.active)+1))
 }
 
-// predictClip is for a clip that so many others are served before.
+// predictClip is for a clip that so many others are served before: the turns before its own, then its own batch.
 func (f *Former[W]) predictClip(before int, now time.Time) time.Duration {
 	perTurn := f.clipsPerTurn()
-	turns := before/perTurn + 1
-	batch := f.meters[Clips].time(min(perTurn, f.maxBatch))
-	seconds := f.runsOn(now) + float64(turns)*max(f.turnLength[Clips], batch)
+	turns := before / perTurn
+	m := &f.meters[Clips]
+	turn := max(f.turnLength[Clips], m.time(min(perTurn, f.maxBatch)))
+	seconds := f.runsOn(now) + float64(turns)*turn + f.inBatches(m, before-turns*perTurn+1)
 	if f.recordings.n > 0 {
-		seconds += float64(turns) * f.turnLength[Recordings]
+		seconds += float64(turns+1) * f.turnLength[Recordings]
 	}
 	return duration(seconds)
+}
+
+// inBatches is how long so many windows take in as few batches as hold them, in seconds.
+func (f *Former[W]) inBatches(m *meter, windows int) float64 {
+	full := (windows - 1) / f.maxBatch
+	return float64(full)*m.time(f.maxBatch) + m.time(windows-full*f.maxBatch)
 }
 
 // clipsPerTurn is how many clips a turn takes, at the mean cost of those that wait.
@@ -74,10 +81,8 @@ func (f *Former[W]) clipsPerTurn() int {
 
 // predictRecording is for the end of so much audio of recordings, in ms.
 func (f *Former[W]) predictRecording(costMillis int64, now time.Time) time.Duration {
-	windows := math.Ceil(float64(costMillis) / windowCharge)
-	full := math.Ceil(windows / float64(f.maxBatch))
-	m := &f.meters[Recordings]
-	seconds := full*m.time(f.maxBatch) + f.runsOn(now)
+	windows := int(max(1, math.Ceil(float64(costMillis)/windowCharge)))
+	seconds := f.inBatches(&f.meters[Recordings], windows) + f.runsOn(now)
 	if f.clips.n > 0 && f.turnLength[Recordings] > 0 {
 		seconds *= 1 + f.turnLength[Clips]/f.turnLength[Recordings]
 	}
