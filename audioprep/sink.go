@@ -20,6 +20,11 @@ const (
 // silence.
 const loudest = 256
 
+// pieceSamples is how long the result grows in one piece, 17 minutes. A longer one of
+// unknown length goes on in another: to grow by copying would take its size twice
+// over, and leave what it outgrew to be collected.
+const pieceSamples = 1 << 24
+
 // sink takes a decoder's blocks, mixes them to mono, resamples them and keeps
 // the result. All limits on the output are kept here, for all decoders alike.
 type sink struct {
@@ -29,7 +34,8 @@ type sink struct {
 
 	mix      *mixer
 	rs       *resampler
-	out      []float32
+	full     [][]float32   // of the result: pieces of pieceSamples and more
+	out      []float32     // and what follows them
 	frames   int64         // sample frames taken so far in this form
 	before   time.Duration // of what was taken in other forms
 	mono     []float32
@@ -64,7 +70,7 @@ func (s *sink) open(rate int64, channels int) error {
 			return nil
 		}
 		s.flush()
-		s.before = durationOf(int64(len(s.out)), SampleRate)
+		s.before = durationOf(int64(s.samples()), SampleRate)
 		s.frames = 0
 	} else {
 		s.info.SampleRate, s.info.Channels = int(rate), channels
@@ -88,7 +94,7 @@ func (s *sink) expect(frames int64, certain bool, fileBytes int64) error {
 	if !certain {
 		frames = min(frames, fileBytes)
 	}
-	if s.out != nil {
+	if s.out != nil || s.full != nil {
 		return nil // more of a file whose beginning made the room
 	}
 	s.out = make([]float32, 0, frames/rate*SampleRate+frames%rate*SampleRate/rate+1)
@@ -107,8 +113,39 @@ func (s *sink) write(block []float32) error {
 		return &LimitError{What: "duration", Got: got, Max: s.max}
 	}
 	s.mono = s.mix.mix(s.mono[:0], block)
+	s.makeRoom()
 	s.out = s.rs.write(s.out, s.mono)
 	return nil
+}
+
+// makeRoom begins another piece where this one would have to be copied to grow.
+func (s *sink) makeRoom() {
+	most := len(s.mono)*SampleRate/s.rs.from + 1024 // what the resampler still holds included
+	if len(s.out) >= pieceSamples && len(s.out)+most > cap(s.out) {
+		s.full = append(s.full, s.out)
+		s.out = make([]float32, 0, pieceSamples+most)
+	}
+}
+
+// samples is how long the result is by now.
+func (s *sink) samples() int {
+	n := len(s.out)
+	for _, piece := range s.full {
+		n += len(piece)
+	}
+	return n
+}
+
+// join puts the pieces together.
+func (s *sink) join() {
+	if s.full == nil {
+		return
+	}
+	whole := make([]float32, 0, s.samples())
+	for _, piece := range s.full {
+		whole = append(whole, piece...)
+	}
+	s.out, s.full = append(whole, s.out...), nil
 }
 
 // clean replaces what is no sample and counts it.
@@ -156,6 +193,7 @@ func (s *sink) finish() (*PCM, error) {
 		return nil, ErrEmpty
 	}
 	s.flush()
+	s.join()
 	if len(s.out) == 0 {
 		return nil, ErrEmpty
 	}
