@@ -85,6 +85,14 @@ func (s *search) rows(dst []row, window int32) []row {
 	return dst
 }
 
+// count is how many rows that is.
+func (s *search) count() int {
+	if s.fresh() {
+		return len(s.prompt)
+	}
+	return len(s.live)
+}
+
 // rule appends the rule of each live hypothesis' next token.
 func (s *search) rule(dst []engine.Rule) []engine.Rule {
 	for _, h := range s.live {

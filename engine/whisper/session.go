@@ -231,18 +231,16 @@ func (s *session) forward(places []*place, rows []row) error {
 	candidates := 1
 	at := 0
 	for _, p := range places {
-		count := len(p.search.rows(nil, p.window))
+		count, live := p.search.count(), len(p.search.live)
 		if p.search.fresh() {
 			for i, id := range p.search.prompt {
 				if id == m.vocabulary.startOfTranscript {
 					starts, fresh = append(starts, int32(at+i)), append(fresh, p.search)
 				}
 			}
-			last = append(last, int32(at+count-1))
-		} else {
-			for i := range count {
-				last = append(last, int32(at+i))
-			}
+		}
+		for i := range live { // a fresh one is followed by the last row of its prompt
+			last = append(last, int32(at+count-live+i))
 		}
 		at += count
 		rules = p.search.rule(rules)
@@ -287,9 +285,6 @@ func (s *session) choose(places []*place, choices []engine.Choice) error {
 		n := len(p.search.live)
 		own := choices[:n]
 		choices = choices[n:]
-		if k := p.search.candidates(); k == 1 {
-			own[0] = best(own[0])
-		}
 		copies, ended := p.search.advance(own)
 		if ended {
 			done = append(done, p)
@@ -308,12 +303,6 @@ func (s *session) choose(places []*place, choices []engine.Choice) error {
 		}
 	}
 	return nil
-}
-
-// best is a choice's first candidate alone.
-func best(c engine.Choice) engine.Choice {
-	n := min(1, len(c.IDs))
-	return engine.Choice{IDs: c.IDs[:n], LogProbs: c.LogProbs[:n]}
 }
 
 // settle takes a finished search: the next rung of the ladder, or the chain's next pass, or the window's end.

@@ -2,6 +2,7 @@ package whisper
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"hark/engine"
@@ -112,22 +113,10 @@ func (v *vocabulary) prompt(language string, translate bool) []int32 {
 
 // languageToken is the token of a language's code, English's where the model does not know it.
 func (v *vocabulary) languageToken(code string) int32 {
-	for i, l := range v.languages {
-		if l == code {
-			return v.firstLanguage + int32(i)
-		}
-	}
-	return v.firstLanguage
+	return v.firstLanguage + int32(max(0, slices.Index(v.languages, code)))
 }
 
-func (v *vocabulary) knows(code string) bool {
-	for _, l := range v.languages {
-		if l == code {
-			return true
-		}
-	}
-	return false
-}
+func (v *vocabulary) knows(code string) bool { return slices.Contains(v.languages, code) }
 
 // notLanguages are all ids but the languages': banned when the language is asked for.
 func (v *vocabulary) notLanguages() []int32 {

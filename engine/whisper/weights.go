@@ -2,6 +2,8 @@ package whisper
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"hark/engine"
 	"hark/models"
@@ -28,12 +30,17 @@ func (l *loader) tensor(n name, shape ...int) []float32 {
 	for _, d := range shape {
 		size *= d
 	}
+	dst := l.reuse(size)
+	l.read(dst, n, shape...)
+	return dst
+}
+
+// reuse returns memory of the given size, which the next call reuses.
+func (l *loader) reuse(size int) []float32 {
 	if cap(l.scratch) < size {
 		l.scratch = make([]float32, size)
 	}
-	dst := l.scratch[:size]
-	l.read(dst, n, shape...)
-	return dst
+	return l.scratch[:size]
 }
 
 // vector is a tensor of one dimension in memory of its own.
@@ -59,24 +66,12 @@ func (l *loader) read(dst []float32, n name, shape ...int) {
 		l.err = fmt.Errorf("tensor %s is missing", key)
 		return
 	}
-	if !sameShape(t.Shape, shape) {
+	if !slices.Equal(t.Shape, shape) {
 		l.err = fmt.Errorf("tensor %s has shape %v, want %v", key, t.Shape, shape)
 		return
 	}
 	l.bytes += int64(4 * len(dst))
 	l.err = t.Float32(dst)
-}
-
-func sameShape(a, b []int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // linear reads a matrix [n][k] with its bias.
@@ -92,14 +87,11 @@ func (l *loader) stacked(ct2 string, d int, hf ...string) engine.Linear {
 	if l.ct2 {
 		return l.linear(name{ct2: ct2}, n, d)
 	}
-	if cap(l.scratch) < n*d {
-		l.scratch = make([]float32, n*d)
-	}
-	w, bias := l.scratch[:n*d], make([]float32, n)
+	w, bias := l.reuse(n*d), make([]float32, n)
 	for i, part := range hf {
 		at := name{hf: part}
 		l.read(w[i*d*d:(i+1)*d*d], at.field("", "weight"), d, d)
-		if !isKey(part) {
+		if !strings.HasSuffix(part, ".k_proj") {
 			l.read(bias[i*d:(i+1)*d], at.field("", "bias"), d)
 		}
 	}
@@ -148,8 +140,3 @@ func (l *loader) table(n name, rows, d int) engine.Table {
 
 // field is a tensor's name below a module's.
 func (n name) field(ct2, hf string) name { return name{n.ct2 + "/" + ct2, n.hf + "." + hf} }
-
-func isKey(hf string) bool {
-	const suffix = ".k_proj"
-	return len(hf) > len(suffix) && hf[len(hf)-len(suffix):] == suffix
-}
