@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 )
 
@@ -96,6 +97,19 @@ func (w *Weights) Tensor(name string) (Tensor, bool) {
 	return t, ok
 }
 
+// Read converts the tensor of this name into dst, as [Tensor.Float32] does. It
+// fails if there is none, or its shape is another.
+func (w *Weights) Read(dst []float32, name string, shape ...int) error {
+	t, ok := w.tensors[name]
+	if !ok {
+		return fmt.Errorf("tensor %s is missing", name)
+	}
+	if !slices.Equal(t.Shape, shape) {
+		return fmt.Errorf("tensor %s has shape %v, want %v", name, t.Shape, shape)
+	}
+	return t.Float32(dst)
+}
+
 // Close unmaps the files. No tensor's Data may be touched afterwards. A second
 // call does nothing.
 func (w *Weights) Close() error {
@@ -115,6 +129,22 @@ func (w *Weights) mapped(path string) ([]byte, error) {
 	}
 	w.unmaps = append(w.unmaps, unmap)
 	return data, nil
+}
+
+// rename gives every tensor the name that newName returns for it.
+func (w *Weights) rename(newName func(string) string) error {
+	tensors := make(map[string]Tensor, len(w.tensors))
+	for i, old := range w.names {
+		t := w.tensors[old]
+		t.Name = newName(old)
+		if _, twice := tensors[t.Name]; twice {
+			return fmt.Errorf("tensor %q: another is called %s too", old, t.Name)
+		}
+		tensors[t.Name], w.names[i] = t, t.Name
+	}
+	sort.Strings(w.names)
+	w.tensors = tensors
+	return nil
 }
 
 // byteSize returns the bytes that a shape of a type takes, or false when a
