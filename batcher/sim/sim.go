@@ -20,6 +20,9 @@ func Run(p Policy, l Load, d Device, duration time.Duration) *Result {
 	if l.cap > 0 {
 		c.CostCapMillis, c.NoAdapt = l.cap, true
 	}
+	if p.sameCost && c.RecordingsShare == 0 {
+		c.RecordingsShare = shareOfLanes(l, c.CostCapMillis, d)
+	}
 	s := &simulation{
 		policy: p,
 		device: d,
