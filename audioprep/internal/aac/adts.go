@@ -1,5 +1,7 @@
 package aac
 
+import "hark/audioprep/internal/bits"
+
 // ADTSHeaderBytes is the length of a header without CRC.
 const ADTSHeaderBytes = 7
 
@@ -54,13 +56,12 @@ func (h ADTSHeader) Config(first []byte) (Config, error) {
 	if len(first) <= h.HeaderBytes {
 		return c, ErrPacket
 	}
-	b := append([]byte(nil), first[h.HeaderBytes:]...)
-	r := &bitReader{b: append(b, make([]byte, bitSlack)...), end: 8 * len(b)}
-	if r.take(3) != elementPCE {
+	r, _ := bits.Padded(nil, first[h.HeaderBytes:])
+	if r.Take(3) != elementPCE {
 		return c, ErrUnsupported
 	}
 	var err error
-	c.Channels, err = parsePCE(r)
+	c.Channels, err = parsePCE(&r)
 	return c, err
 }
 

@@ -24,7 +24,11 @@
 // are refused with ErrUnsupported. No input makes it panic.
 package aac
 
-import "errors"
+import (
+	"errors"
+
+	"hark/audioprep/internal/bits"
+)
 
 // Errors of Decode and ParseConfig. After each the decoder can go on with the
 // next packet.
@@ -78,8 +82,8 @@ func (d *Decoder) SBR() bool { return d.sbr }
 // many bytes of the packet were read. dst must have room for the samples; after
 // an error it is not changed.
 func (d *Decoder) Decode(dst []float32, packet []byte) (read int, err error) {
-	d.input = append(append(d.input[:0], packet...), make([]byte, bitSlack)...)
-	r := bitReader{b: d.input, end: 8 * len(packet)}
+	var r bits.Reader
+	r, d.input = bits.Padded(d.input, packet)
 	d.used = 0
 	if err := d.elements(&r); err != nil {
 		return 0, err
@@ -95,7 +99,7 @@ func (d *Decoder) Decode(dst []float32, packet []byte) (read int, err error) {
 		d.coder.run(&d.ch[c], dst[c:], n)
 	}
 	// A fill element at the end may claim more than there is.
-	return min((r.at+7)/8, len(packet)), nil
+	return min((r.At+7)/8, len(packet)), nil
 }
 
 // Types of elements (table 4.85).
@@ -111,10 +115,10 @@ const (
 )
 
 // elements reads all elements of a packet.
-func (d *Decoder) elements(r *bitReader) error {
+func (d *Decoder) elements(r *bits.Reader) error {
 	for {
-		kind := r.take(3)
-		if r.at > r.end {
+		kind := r.Take(3)
+		if r.Past() {
 			// Some encoders leave out the end element.
 			if d.used >= d.cfg.Channels {
 				return nil
@@ -139,7 +143,7 @@ func (d *Decoder) elements(r *bitReader) error {
 		case elementFIL:
 			d.fill(r)
 		case elementEND:
-			if r.at > r.end {
+			if r.Past() {
 				return ErrPacket
 			}
 			return nil
@@ -160,12 +164,12 @@ func (d *Decoder) next() *channel {
 	return &d.ch[d.used-1]
 }
 
-func (d *Decoder) single(r *bitReader) error {
+func (d *Decoder) single(r *bits.Reader) error {
 	c := d.next()
 	if c == nil {
 		return ErrPacket
 	}
-	r.take(4) // instance tag
+	r.Take(4) // instance tag
 	if err := c.readStream(r, d.bands, false); err != nil {
 		return err
 	}
@@ -175,13 +179,13 @@ func (d *Decoder) single(r *bitReader) error {
 	return nil
 }
 
-func (d *Decoder) pair(r *bitReader) error {
+func (d *Decoder) pair(r *bits.Reader) error {
 	left, right := d.next(), d.next()
 	if right == nil {
 		return ErrPacket
 	}
-	r.take(4) // instance tag
-	common := r.flag()
+	r.Take(4) // instance tag
+	common := r.Flag()
 	d.ms = msMask{}
 	if common {
 		if err := left.info.read(r, d.bands); err != nil {
@@ -215,30 +219,30 @@ func (d *Decoder) pair(r *bitReader) error {
 }
 
 // skipData passes over a data stream element.
-func skipData(r *bitReader) {
-	r.take(4) // instance tag
-	align := r.flag()
-	n := r.take(8)
+func skipData(r *bits.Reader) {
+	r.Take(4) // instance tag
+	align := r.Flag()
+	n := r.Take(8)
 	if n == 255 {
-		n += r.take(8)
+		n += r.Take(8)
 	}
 	if align {
-		r.align()
+		r.Align()
 	}
-	r.at += 8 * n
+	r.Skip(8 * n)
 }
 
 // fill passes over a fill element and notes what extension it holds.
-func (d *Decoder) fill(r *bitReader) {
-	n := r.take(4)
+func (d *Decoder) fill(r *bits.Reader) {
+	n := r.Take(4)
 	if n == 15 {
-		n += r.take(8) - 1
+		n += r.Take(8) - 1
 	}
 	const sbrData, sbrDataCRC = 13, 14 // table 4.121
 	if n > 0 {
-		if t := r.peek(4); t == sbrData || t == sbrDataCRC {
+		if t := r.Peek(4); t == sbrData || t == sbrDataCRC {
 			d.sbr = true
 		}
 	}
-	r.at += 8 * n
+	r.Skip(8 * n)
 }

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"hark/audioprep/internal/bits"
 )
 
 // seen counts which tools of the format the packets of a stream used.
@@ -364,12 +366,12 @@ func TestSBR(t *testing.T) {
 	}
 	packet := b[h.HeaderBytes:h.Bytes]
 	plain, extended := NewDecoder(cfg), NewDecoder(cfg)
-	r := bitReader{b: append(append([]byte(nil), packet...), make([]byte, bitSlack)...), end: 8 * len(packet)}
+	r := bits.Reader{Data: append(append([]byte(nil), packet...), make([]byte, bits.Slack)...), End: 8 * len(packet)}
 	if err := plain.elements(&r); err != nil {
 		t.Fatal(err)
 	}
 	// Where the end stood: a fill element of 15 + 2 - 1 bytes with SBR, then the end.
-	at := r.at - 3
+	at := r.At - 3
 	longer := append(append([]byte(nil), packet...), make([]byte, 24)...)
 	put := func(v, bits int) {
 		for i := bits - 1; i >= 0; i-- {

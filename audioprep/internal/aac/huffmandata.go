@@ -1,6 +1,6 @@
 package aac
 
-// The Huffman codes of ISO/IEC 14496-3, tables 4.A.1 to 4.A.12, as newCodeTable
+// The Huffman codes of ISO/IEC 14496-3, tables 4.A.1 to 4.A.12, as huffman.New
 // reads them: for each code word, in order, its length in base 36 and two digits
 // of what it stands for. Codes ascend with their length, so that lengths alone
 // give the codes.

@@ -1,5 +1,7 @@
 package aac
 
+import "hark/audioprep/internal/bits"
+
 // Window sequences (table 4.128). A long window beside short ones has a steep flank.
 const (
 	sequenceLong = iota
@@ -29,23 +31,23 @@ type icsInfo struct {
 }
 
 // read reads the layout, which becomes the one of the channel's next packet.
-func (f *icsInfo) read(r *bitReader, l *bandLayout) error {
+func (f *icsInfo) read(r *bits.Reader, l *bandLayout) error {
 	before := f.shape
 	*f = icsInfo{before: before, windows: 1, groups: 1, length: [shortWindows]int{1}}
-	r.take(1) // reserved
-	f.sequence = r.take(2)
-	f.shape = r.take(1)
+	r.Take(1) // reserved
+	f.sequence = r.Take(2)
+	f.shape = r.Take(1)
 	if f.sequence != sequenceShort {
 		f.bands, f.tnsBands = l.long, l.tnsLong
-		f.maxBand = r.take(6)
-		if r.flag() {
+		f.maxBand = r.Take(6)
+		if r.Flag() {
 			return ErrUnsupported // prediction
 		}
 	} else {
 		f.bands, f.tnsBands = l.short, l.tnsShort
 		f.windows = shortWindows
-		f.maxBand = r.take(4)
-		grouping := r.take(7)
+		f.maxBand = r.Take(4)
+		grouping := r.Take(7)
 		for w := 1; w < shortWindows; w++ {
 			if grouping>>(shortWindows-1-w)&1 == 0 {
 				f.groups++
@@ -83,8 +85,8 @@ type channel struct {
 type pulse struct{ line, amount int }
 
 // readStream reads an individual channel stream (table 4.50).
-func (c *channel) readStream(r *bitReader, l *bandLayout, common bool) error {
-	c.gain = r.take(8)
+func (c *channel) readStream(r *bits.Reader, l *bandLayout, common bool) error {
+	c.gain = r.Take(8)
 	if !common {
 		if err := c.info.read(r, l); err != nil {
 			return err
@@ -97,25 +99,25 @@ func (c *channel) readStream(r *bitReader, l *bandLayout, common bool) error {
 		return err
 	}
 	c.pulses = c.pulses[:0]
-	if r.flag() {
+	if r.Flag() {
 		if err := c.readPulses(r); err != nil {
 			return err
 		}
 	}
 	c.tns = tnsData{}
-	if r.flag() {
+	if r.Flag() {
 		if err := c.tns.read(r, &c.info); err != nil {
 			return err
 		}
 	}
-	if r.flag() {
+	if r.Flag() {
 		return ErrUnsupported // gain control
 	}
 	return c.readLines(r)
 }
 
 // readSections reads which codebook each band has (table 4.52).
-func (c *channel) readSections(r *bitReader) error {
+func (c *channel) readSections(r *bits.Reader) error {
 	bits := 5
 	if c.info.sequence == sequenceShort {
 		bits = 3
@@ -123,16 +125,16 @@ func (c *channel) readSections(r *bitReader) error {
 	escape := 1<<bits - 1
 	for g := range c.info.groups {
 		for at := 0; at < c.info.maxBand; {
-			book := r.take(4)
+			book := r.Take(4)
 			n := 0
 			for {
-				more := r.take(bits)
+				more := r.Take(bits)
 				n += more
-				if more != escape || r.at > r.end {
+				if more != escape || r.Past() {
 					break
 				}
 			}
-			if book == bookReserved || n > c.info.maxBand-at || r.at > r.end {
+			if book == bookReserved || n > c.info.maxBand-at || r.Past() {
 				return ErrPacket
 			}
 			for range n {
@@ -153,7 +155,7 @@ const (
 )
 
 // readScales reads the scale factor data (table 4.53).
-func (c *channel) readScales(r *bitReader) error {
+func (c *channel) readScales(r *bits.Reader) error {
 	scale, position, noise := c.gain, 0, c.gain-noiseBase
 	first := true
 	for g := range c.info.groups {
@@ -163,26 +165,26 @@ func (c *channel) readScales(r *bitReader) error {
 			case bookZero:
 				*v = 0
 			case bookIntensity, bookIntensity2:
-				position += int(scaleCode.read(r).value) - scaleOffset
+				position += int(scaleCode.Read(r).Value) - scaleOffset
 				*v = max(-255, min(position, 255))
 			case bookNoise:
 				if first {
-					noise += r.take(noiseBits)
+					noise += r.Take(noiseBits)
 					first = false
 				} else {
-					noise += int(scaleCode.read(r).value) - scaleOffset
+					noise += int(scaleCode.Read(r).Value) - scaleOffset
 				}
 				// Beyond, the energy of a band is past what floats hold.
 				*v = max(-200, min(noise, 200))
 			default:
-				scale += int(scaleCode.read(r).value) - scaleOffset
+				scale += int(scaleCode.Read(r).Value) - scaleOffset
 				if scale < 0 || scale > 255 {
 					return ErrPacket
 				}
 				*v = scale
 			}
 		}
-		if r.at > r.end {
+		if r.Past() {
 			return ErrPacket
 		}
 	}
@@ -190,22 +192,22 @@ func (c *channel) readScales(r *bitReader) error {
 }
 
 // readPulses reads pulse data (table 4.7).
-func (c *channel) readPulses(r *bitReader) error {
+func (c *channel) readPulses(r *bits.Reader) error {
 	if c.info.sequence == sequenceShort {
 		return ErrPacket
 	}
-	n := r.take(2) + 1
-	band := r.take(6)
+	n := r.Take(2) + 1
+	band := r.Take(6)
 	if band >= len(c.info.bands)-1 {
 		return ErrPacket
 	}
 	line := c.info.bands[band]
 	for range n {
-		line += r.take(5)
+		line += r.Take(5)
 		if line >= frameLines {
 			return ErrPacket
 		}
-		c.pulses = append(c.pulses, pulse{line, r.take(4)})
+		c.pulses = append(c.pulses, pulse{line, r.Take(4)})
 	}
 	return nil
 }

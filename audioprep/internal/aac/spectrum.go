@@ -1,10 +1,14 @@
 package aac
 
-import "math"
+import (
+	"math"
+
+	"hark/audioprep/internal/bits"
+)
 
 // readLines decodes the quantised lines (table 4.56). Of a group of short windows
 // all lines of a band stand together; quant keeps them window by window.
-func (c *channel) readLines(r *bitReader) error {
+func (c *channel) readLines(r *bits.Reader) error {
 	clear(c.quant[:])
 	first := 0 // window of the group
 	for g := range c.info.groups {
@@ -22,7 +26,7 @@ func (c *channel) readLines(r *bitReader) error {
 				} else {
 					ok = readPairs(r, lines, int(book))
 				}
-				if !ok || r.at > r.end {
+				if !ok || r.Past() {
 					return ErrPacket
 				}
 			}
@@ -33,16 +37,16 @@ func (c *channel) readLines(r *bitReader) error {
 }
 
 // readQuads decodes lines four by four; every band has a multiple of four.
-func readQuads(r *bitReader, lines []int16, book int) bool {
+func readQuads(r *bits.Reader, lines []int16, book int) bool {
 	t, offset := spectrumCodes[book], bookOffset[book]
 	for ; len(lines) >= 4; lines = lines[4:] {
-		c := t.read(r)
-		v := c.value
+		c := t.Read(r)
+		v := c.Value
 		q := (*[4]int16)(lines)
 		q[0], q[1] = int16(v>>12)-offset, int16(v>>8&15)-offset
 		q[2], q[3] = int16(v>>4&15)-offset, int16(v&15)-offset
-		if offset == 0 && c.signs > 0 {
-			signs := r.peek(int(c.signs)) << (32 - c.signs)
+		if offset == 0 && c.Signs > 0 {
+			signs := r.Peek(int(c.Signs)) << (32 - c.Signs)
 			for i := range q {
 				if q[i] != 0 {
 					if signs&(1<<31) != 0 {
@@ -51,21 +55,21 @@ func readQuads(r *bitReader, lines []int16, book int) bool {
 					signs <<= 1
 				}
 			}
-			r.at += int(c.signs)
+			r.Skip(int(c.Signs))
 		}
 	}
 	return true
 }
 
 // readPairs decodes lines two by two.
-func readPairs(r *bitReader, lines []int16, book int) bool {
+func readPairs(r *bits.Reader, lines []int16, book int) bool {
 	t, offset := spectrumCodes[book], bookOffset[book]
 	for ; len(lines) >= 2; lines = lines[2:] {
-		c := t.read(r)
-		x, y := int16(c.value>>8)-offset, int16(c.value&255)-offset
-		if offset == 0 && c.signs > 0 {
-			signs := r.peek(int(c.signs)) << (32 - c.signs)
-			r.at += int(c.signs)
+		c := t.Read(r)
+		x, y := int16(c.Value>>8)-offset, int16(c.Value&255)-offset
+		if offset == 0 && c.Signs > 0 {
+			signs := r.Peek(int(c.Signs)) << (32 - c.Signs)
+			r.Skip(int(c.Signs))
 			negX := x != 0 && signs&(1<<31) != 0
 			if x != 0 {
 				signs <<= 1
@@ -97,15 +101,15 @@ func readPairs(r *bitReader, lines []int16, book int) bool {
 
 // readEscape reads a value of 16 to maxQuant: n ones and a zero, then n+4 bits below
 // a leading one (section 4.6.3.3).
-func readEscape(r *bitReader) (int16, bool) {
+func readEscape(r *bits.Reader) (int16, bool) {
 	n := 4
-	for r.flag() {
+	for r.Flag() {
 		n++
 		if n > 12 {
 			return 0, false
 		}
 	}
-	return int16(1<<n + r.take(n)), true
+	return int16(1<<n + r.Take(n)), true
 }
 
 // maxQuant is the largest value that can be written.

@@ -1,6 +1,10 @@
 package aac
 
-import "math"
+import (
+	"math"
+
+	"hark/audioprep/internal/bits"
+)
 
 // msMask says in which bands a pair is coded as middle and side (section 4.6.8.1).
 type msMask struct {
@@ -8,13 +12,13 @@ type msMask struct {
 	used    [shortWindows][maxBands]bool
 }
 
-func (m *msMask) read(r *bitReader, f *icsInfo) error {
-	m.present = r.take(2)
+func (m *msMask) read(r *bits.Reader, f *icsInfo) error {
+	m.present = r.Take(2)
 	switch m.present {
 	case 1:
 		for g := range f.groups {
 			for b := range f.maxBand {
-				m.used[g][b] = r.flag()
+				m.used[g][b] = r.Flag()
 			}
 		}
 	case 2:

@@ -1,6 +1,10 @@
 package aac
 
-import "math"
+import (
+	"math"
+
+	"hark/audioprep/internal/bits"
+)
 
 // Temporal noise shaping predicts lines from their neighbours, which shapes the
 // quantisation noise within a window as the signal is. The decoder runs the all-pole
@@ -25,28 +29,28 @@ type tnsData struct {
 }
 
 // read reads TNS data (table 4.54).
-func (t *tnsData) read(r *bitReader, f *icsInfo) error {
+func (t *tnsData) read(r *bits.Reader, f *icsInfo) error {
 	countBits, bandBits, orderBits := 2, 6, 5
 	if f.sequence == sequenceShort {
 		countBits, bandBits, orderBits = 1, 4, 3
 	}
 	for w := range f.windows {
-		t.count[w] = r.take(countBits)
+		t.count[w] = r.Take(countBits)
 		if t.count[w] == 0 {
 			continue
 		}
-		resolution := r.take(1) + 3
+		resolution := r.Take(1) + 3
 		for i := range t.count[w] {
 			p := &t.filter[w][i]
-			p.bands = r.take(bandBits)
-			p.order = r.take(orderBits)
+			p.bands = r.Take(bandBits)
+			p.order = r.Take(orderBits)
 			if p.order == 0 {
 				continue
 			}
-			p.down = r.flag()
-			bits := resolution - r.take(1)
+			p.down = r.Flag()
+			bits := resolution - r.Take(1)
 			for k := range p.order {
-				v := r.take(bits)
+				v := r.Take(bits)
 				if v >= 1<<(bits-1) {
 					v -= 1 << bits
 				}
@@ -54,7 +58,7 @@ func (t *tnsData) read(r *bitReader, f *icsInfo) error {
 			}
 		}
 	}
-	if r.at > r.end {
+	if r.Past() {
 		return ErrPacket
 	}
 	return nil

@@ -24,6 +24,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"hark/audioprep/internal/bits"
 )
 
 // ErrPacket is returned for bits that can't be, or fewer than there should be. The decoder
@@ -113,12 +115,13 @@ const (
 // stream, and returns the number of sample frames. dst must have room for FrameLength of
 // them.
 func (d *Decoder) Decode(dst []float32, packet []byte) (frames int, err error) {
-	d.input = append(append(d.input[:0], packet...), make([]byte, bitSlack)...)
-	r := &bitReader{b: d.input, end: 8 * len(packet)}
+	var reader bits.Reader
+	reader, d.input = bits.Padded(d.input, packet)
+	r := &reader
 	used := 0
 	for used < d.cfg.Channels {
-		kind := r.take(3)
-		if r.at > r.end {
+		kind := r.Take(3)
+		if r.Past() {
 			return 0, ErrPacket
 		}
 		width := 1
@@ -130,11 +133,11 @@ func (d *Decoder) Decode(dst []float32, packet []byte) (frames int, err error) {
 			skipData(r)
 			continue
 		case elementFIL:
-			n := r.take(4)
+			n := r.Take(4)
 			if n == 15 {
-				n += r.take(8) - 1
+				n += r.Take(8) - 1
 			}
-			r.at += 8 * n
+			r.Skip(8 * n)
 			continue
 		default:
 			return 0, ErrPacket
@@ -160,14 +163,14 @@ func (d *Decoder) Decode(dst []float32, packet []byte) (frames int, err error) {
 }
 
 // element decodes a channel or a pair into d.channel.
-func (d *Decoder) element(r *bitReader, width int) (n int, err error) {
-	r.take(4 + 12) // instance, unused
-	partial := r.take(1) == 1
-	shift := 8 * r.take(2) // low bits that are kept apart
-	escape := r.take(1) == 1
+func (d *Decoder) element(r *bits.Reader, width int) (n int, err error) {
+	r.Take(4 + 12) // instance, unused
+	partial := r.Take(1) == 1
+	shift := 8 * r.Take(2) // low bits that are kept apart
+	escape := r.Take(1) == 1
 	n = d.cfg.FrameLength
 	if partial {
-		if n = r.take(32); n > d.cfg.FrameLength {
+		if n = r.Take(32); n > d.cfg.FrameLength {
 			return 0, ErrPacket
 		}
 	}
@@ -176,38 +179,38 @@ func (d *Decoder) element(r *bitReader, width int) (n int, err error) {
 	} else if err := d.compressed(r, width, n, shift); err != nil {
 		return 0, err
 	}
-	if r.at > r.end {
+	if r.Past() {
 		return 0, ErrPacket
 	}
 	return n, nil
 }
 
 // verbatim reads samples as they are.
-func (d *Decoder) verbatim(r *bitReader, width, n int) {
+func (d *Decoder) verbatim(r *bits.Reader, width, n int) {
 	pad := 32 - d.cfg.BitDepth
 	for i := range n {
-		if r.at > r.end {
+		if r.Past() {
 			return
 		}
 		for c := range width {
-			d.channel[c][i] = int32(r.take(d.cfg.BitDepth)) << pad >> pad
+			d.channel[c][i] = int32(r.Take(d.cfg.BitDepth)) << pad >> pad
 		}
 	}
 }
 
 // compressed reads samples that were predicted.
-func (d *Decoder) compressed(r *bitReader, width, n, shift int) error {
+func (d *Decoder) compressed(r *bits.Reader, width, n, shift int) error {
 	bits := d.cfg.BitDepth - shift + width - 1
 	if shift == 24 || bits > 32 || bits < 1 {
 		return ErrPacket
 	}
-	mixBits, mixRes := r.take(8), int32(int8(r.take(8)))
+	mixBits, mixRes := r.Take(8), int32(int8(r.Take(8)))
 	var p [2]predictor
 	for c := range width {
 		p[c].read(r)
 	}
-	low := bitReader{b: r.b, at: r.at, end: r.end}
-	r.at += shift * width * n
+	low := *r
+	r.Skip(shift * width * n)
 	for c := range width {
 		if err := d.readResiduals(r, d.residual[:n], bits, p[c].factor); err != nil {
 			return err
@@ -227,7 +230,7 @@ func (d *Decoder) compressed(r *bitReader, width, n, shift int) error {
 		for i := range n {
 			for c := range width {
 				v := &d.channel[c][i]
-				*v = *v<<shift | int32(low.take(shift))
+				*v = *v<<shift | int32(low.Take(shift))
 			}
 		}
 	}
@@ -244,15 +247,15 @@ func unmix(u, v []int32, bits int, res int32) {
 }
 
 // skipData passes over a data stream element.
-func skipData(r *bitReader) {
-	r.take(4)
-	align := r.take(1) == 1
-	n := r.take(8)
+func skipData(r *bits.Reader) {
+	r.Take(4)
+	align := r.Take(1) == 1
+	n := r.Take(8)
 	if n == 255 {
-		n += r.take(8)
+		n += r.Take(8)
 	}
 	if align {
-		r.at = (r.at + 7) &^ 7
+		r.At = (r.At + 7) &^ 7
 	}
-	r.at += 8 * n
+	r.Skip(8 * n)
 }

@@ -1,6 +1,10 @@
 package alac
 
-import "math/bits"
+import (
+	mathbits "math/bits"
+
+	"hark/audioprep/internal/bits"
+)
 
 // The width of the code for a residual follows a running mean of those before, which is
 // kept with meanBits of fraction (ag_dec.c, dyn_decomp). Where the mean is very small, the
@@ -14,15 +18,15 @@ const (
 
 // readResiduals decodes len(out) residuals of up to size bits. factor is by how many
 // quarters the mean follows faster than the stream's header says.
-func (d *Decoder) readResiduals(r *bitReader, out []int32, size, factor int) error {
+func (d *Decoder) readResiduals(r *bits.Reader, out []int32, size, factor int) error {
 	mean, follow := uint32(d.cfg.initial), uint32(d.cfg.history*factor/4)
 	zeros := uint32(0) // 1 behind a run: no residual of 0 follows there
 	for i := 0; i < len(out); {
-		if r.at > r.end {
+		if r.Past() {
 			return ErrPacket
 		}
-		k := min(31-bits.LeadingZeros32(mean>>meanBits+3), d.cfg.limit)
-		n := r.golomb(k, 1<<k-1, size)
+		k := min(31-mathbits.LeadingZeros32(mean>>meanBits+3), d.cfg.limit)
+		n := golomb(r, k, 1<<k-1, size)
 		// The lowest bit is the sign.
 		v := n + zeros
 		half := int32((uint64(v) + 1) >> 1)
@@ -39,8 +43,8 @@ func (d *Decoder) readResiduals(r *bitReader, out []int32, size, factor int) err
 		if mean<<2 >= 1<<meanBits || i >= len(out) {
 			continue
 		}
-		k = bits.LeadingZeros32(mean) - 24 + int(mean+16)>>6
-		run := int(r.golomb(k, (1<<k-1)&(1<<d.cfg.limit-1), runBits))
+		k = mathbits.LeadingZeros32(mean) - 24 + int(mean+16)>>6
+		run := int(golomb(r, k, (1<<k-1)&(1<<d.cfg.limit-1), runBits))
 		if run > len(out)-i {
 			return ErrPacket
 		}
@@ -57,23 +61,23 @@ func (d *Decoder) readResiduals(r *bitReader, out []int32, size, factor int) err
 // golomb reads a number: ones that stand for m each, a zero, and k bits that stand for one
 // less than they say, where the first k-1 zeros are 0 already. After maxPrefix ones it is
 // written in size bits instead (dyn_get_32bit and dyn_get).
-func (r *bitReader) golomb(k int, m uint32, size int) uint32 {
-	w := r.peek()
-	prefix := bits.LeadingZeros32(^w)
+func golomb(r *bits.Reader, k int, m uint32, size int) uint32 {
+	w := r.Peek(32)
+	prefix := mathbits.LeadingZeros32(^w)
 	if prefix >= maxPrefix {
-		r.at += maxPrefix
-		return uint32(r.take(size))
+		r.Skip(maxPrefix)
+		return uint32(r.Take(size))
 	}
-	r.at += prefix + 1
+	r.Skip(prefix + 1)
 	n := uint32(prefix) * m
 	if k == 1 {
 		return n
 	}
-	v := r.peek() >> (32 - k)
+	v := r.Peek(k)
 	if v < 2 {
-		r.at += k - 1
+		r.Skip(k - 1)
 		return n
 	}
-	r.at += k
+	r.Skip(k)
 	return n + v - 1
 }

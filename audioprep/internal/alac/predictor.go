@@ -1,5 +1,7 @@
 package alac
 
+import "hark/audioprep/internal/bits"
+
 // predictor is a channel's filter and how it is used (dp_dec.c, unpc_block).
 type predictor struct {
 	mode   int // not 0: the residuals are differences of residuals
@@ -12,11 +14,11 @@ type predictor struct {
 // onlyDifferences is the order that stands for a plain difference to the sample before.
 const onlyDifferences = 31
 
-func (p *predictor) read(r *bitReader) {
-	p.mode, p.shift = r.take(4), r.take(4)
-	p.factor, p.order = r.take(3), r.take(5)
+func (p *predictor) read(r *bits.Reader) {
+	p.mode, p.shift = r.Take(4), r.Take(4)
+	p.factor, p.order = r.Take(3), r.Take(5)
 	for i := range p.order {
-		p.coef[i] = int32(int16(r.take(16)))
+		p.coef[i] = int32(int16(r.Take(16)))
 	}
 }
 

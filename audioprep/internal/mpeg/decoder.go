@@ -23,7 +23,11 @@
 // that cannot tell.
 package mpeg
 
-import "errors"
+import (
+	"errors"
+
+	"hark/audioprep/internal/bits"
+)
 
 // Errors of Decode. After each the decoder can go on with the next frame.
 var (
@@ -66,7 +70,7 @@ func (d *Decoder) Decode(dst []float32, frame []byte) (int, error) {
 	}
 	frame = frame[:h.Bytes]
 	side := append(d.data[:0], frame[h.SideInfoAt():sideEnd]...)
-	side = append(side, make([]byte, bitSlack)...)
+	side = append(side, make([]byte, bits.Slack)...)
 	d.side.read(h, side)
 	d.data = side
 
@@ -82,9 +86,9 @@ func (d *Decoder) Decode(dst []float32, frame []byte) (int, error) {
 	if missing || d.bits(h) > 8*len(d.data) {
 		return 0, ErrReservoir
 	}
-	r := bitReader{end: 8 * len(d.data)}
-	d.data = append(d.data, make([]byte, bitSlack)...)
-	r.b = d.data
+	r := bits.Reader{End: 8 * len(d.data)}
+	d.data = append(d.data, make([]byte, bits.Slack)...)
+	r.Data = d.data
 	for g := range h.granules() {
 		d.granule(h, g, &r, dst[g*granuleLines*h.Channels:])
 	}
@@ -114,7 +118,7 @@ func (d *Decoder) bits(h Header) int {
 }
 
 // granule decodes granule n of all channels.
-func (d *Decoder) granule(h Header, n int, r *bitReader, dst []float32) {
+func (d *Decoder) granule(h Header, n int, r *bits.Reader, dst []float32) {
 	top := subbands
 	if d.MaxHz > 0 {
 		// A subband leaks into its neighbours: keep one beyond.
@@ -123,7 +127,7 @@ func (d *Decoder) granule(h Header, n int, r *bitReader, dst []float32) {
 	limit := top * bandLines
 	for c := range h.Channels {
 		g := &d.side.gr[n][c]
-		end := r.at + g.bits
+		end := r.At + g.bits
 		if h.Version == 1 {
 			var first *granule
 			if n > 0 {

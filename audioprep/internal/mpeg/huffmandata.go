@@ -1,7 +1,7 @@
 package mpeg
 
 // pairLeaves and quadLeaves hold the Huffman codes of ISO/IEC 11172-3, table
-// B.7, as newCodeTable reads them: for each code word, in order, its length in
+// B.7, as huffman.New reads them: for each code word, in order, its length in
 // base 36 and what it stands for as two hexadecimal digits, one for each line
 // of a pair, or one bit for each of a quadruple.
 var pairLeaves = map[int]string{

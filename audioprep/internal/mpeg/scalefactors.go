@@ -1,5 +1,7 @@
 package mpeg
 
+import "hark/audioprep/internal/bits"
+
 // slenMPEG1 is the number of bits of the scale factors in the lower and the
 // upper bands, by scalefac_compress. ISO/IEC 11172-3, section 2.4.2.7.
 var slenMPEG1 = [16][2]int{
@@ -9,7 +11,7 @@ var slenMPEG1 = [16][2]int{
 
 // readScaleMPEG1 reads the scale factors of one granule. first is the channel's
 // first granule when this is the second, whose scale factors may be shared.
-func (g *granule) readScaleMPEG1(r *bitReader, share [4]bool, first *granule) {
+func (g *granule) readScaleMPEG1(r *bits.Reader, share [4]bool, first *granule) {
 	clear(g.scale[:])
 	clear(g.illegal[:])
 	slen := slenMPEG1[g.scaleCode]
@@ -25,7 +27,7 @@ func (g *granule) readScaleMPEG1(r *bitReader, share [4]bool, first *granule) {
 			if i >= split {
 				n = slen[1]
 			}
-			g.scale[i] = uint8(r.take(n))
+			g.scale[i] = uint8(r.Take(n))
 		}
 		return
 	}
@@ -36,7 +38,7 @@ func (g *granule) readScaleMPEG1(r *bitReader, share [4]bool, first *granule) {
 			if first != nil && share[part] {
 				g.scale[i] = first.scale[i]
 			} else {
-				g.scale[i] = uint8(r.take(n))
+				g.scale[i] = uint8(r.Take(n))
 			}
 		}
 	}
@@ -56,7 +58,7 @@ var scaleCounts = [6][3][4]int{
 
 // readScaleMPEG2 reads the scale factors of one granule; right says that it is
 // the right channel of intensity stereo, whose scale factors are positions.
-func (g *granule) readScaleMPEG2(r *bitReader, right bool) {
+func (g *granule) readScaleMPEG2(r *bits.Reader, right bool) {
 	clear(g.scale[:])
 	clear(g.illegal[:])
 	var slen [4]int
@@ -95,7 +97,7 @@ func (g *granule) readScaleMPEG2(r *bitReader, right bool) {
 	i := 0
 	for part, n := range scaleCounts[row][kind] {
 		for range n {
-			g.scale[i] = uint8(r.take(slen[part]))
+			g.scale[i] = uint8(r.Take(slen[part]))
 			g.illegal[i] = slen[part] > 0 && int(g.scale[i]) == 1<<slen[part]-1
 			i++
 		}

@@ -1,5 +1,7 @@
 package mpeg
 
+import "hark/audioprep/internal/bits"
+
 // A granule is 576 frequency lines of one channel; a frame has two of them in
 // MPEG-1, one in MPEG-2 and 2.5.
 const (
@@ -42,17 +44,17 @@ type sideInfo struct {
 
 // read parses the side information in b.
 func (s *sideInfo) read(h Header, b []byte) {
-	r := bitReader{b: b}
+	r := bits.Reader{Data: b}
 	lsf := h.Version != 1
 	if lsf {
-		s.mainBegin = r.take(8)
-		r.take(h.Channels)
+		s.mainBegin = r.Take(8)
+		r.Take(h.Channels)
 	} else {
-		s.mainBegin = r.take(9)
-		r.take([3]int{0, 5, 3}[h.Channels])
+		s.mainBegin = r.Take(9)
+		r.Take([3]int{0, 5, 3}[h.Channels])
 		for c := range h.Channels {
 			for i := range s.share[c] {
-				s.share[c][i] = r.flag()
+				s.share[c][i] = r.Flag()
 			}
 		}
 	}
@@ -63,32 +65,32 @@ func (s *sideInfo) read(h Header, b []byte) {
 	}
 }
 
-func (g *granule) read(r *bitReader, h Header, lsf bool) {
-	g.bits = r.take(12)
-	g.bigValues = min(r.take(9), granuleLines/2)
-	g.gain = r.take(8)
+func (g *granule) read(r *bits.Reader, h Header, lsf bool) {
+	g.bits = r.Take(12)
+	g.bigValues = min(r.Take(9), granuleLines/2)
+	g.gain = r.Take(8)
 	if lsf {
-		g.scaleCode = r.take(9)
+		g.scaleCode = r.Take(9)
 	} else {
-		g.scaleCode = r.take(4)
+		g.scaleCode = r.Take(4)
 	}
 	g.blockType, g.mixed, g.subblockGain = 0, false, [3]int{}
 	var regions [2]int
-	if g.switched = r.flag(); g.switched {
-		g.blockType = r.take(2)
-		g.mixed = r.flag()
-		g.table = [3]int{r.take(5), r.take(5), 0}
+	if g.switched = r.Flag(); g.switched {
+		g.blockType = r.Take(2)
+		g.mixed = r.Flag()
+		g.table = [3]int{r.Take(5), r.Take(5), 0}
 		for i := range g.subblockGain {
-			g.subblockGain[i] = r.take(3)
+			g.subblockGain[i] = r.Take(3)
 		}
 	} else {
-		g.table = [3]int{r.take(5), r.take(5), r.take(5)}
-		regions[0] = r.take(4) + 1
-		regions[1] = regions[0] + r.take(3) + 1
+		g.table = [3]int{r.Take(5), r.Take(5), r.Take(5)}
+		regions[0] = r.Take(4) + 1
+		regions[1] = regions[0] + r.Take(3) + 1
 	}
-	g.preflag = !lsf && r.flag()
-	g.coarse = r.flag()
-	g.quadTable = r.take(1)
+	g.preflag = !lsf && r.Flag()
+	g.coarse = r.Flag()
+	g.quadTable = r.Take(1)
 
 	short := g.blockType == 2
 	g.mixed = g.mixed && short
