@@ -120,7 +120,7 @@ func (j *job) Result() *engine.Result {
 	r := &engine.Result{Language: j.spoken()}
 	for _, c := range j.chains {
 		// A model that pads its windows to 30 s may write times, even whole segments, beyond the sound.
-		offset, limit := float64(c.start)/engine.SampleRate, float64(c.start+len(c.samples))/engine.SampleRate
+		offset, limit := c.offset(), float64(c.start+len(c.samples))/engine.SampleRate
 		for i := range c.segments {
 			if s := c.segments[i].result(offset, limit, j.options.WordTimestamps); s.End > s.Start {
 				r.Segments = append(r.Segments, s)

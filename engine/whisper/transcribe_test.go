@@ -353,7 +353,7 @@ func editDistance(a, b []string) int {
 		here[0] = i + 1
 		for j := range b {
 			here[j+1] = min(before[j+1], here[j]) + 1
-			if plainWord(a[i]) == plainWord(b[j]) {
+			if engine.PlainWord(a[i]) == engine.PlainWord(b[j]) {
 				here[j+1] = min(here[j+1], before[j])
 			} else {
 				here[j+1] = min(here[j+1], before[j]+1)
