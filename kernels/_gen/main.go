@@ -26,6 +26,9 @@ var files = []struct {
 	{"softmax_amd64.s", softmax},
 	{"layernorm_amd64.s", layerNorm},
 	{"attentionrow_amd64.s", attentionRow},
+	{"depthwise_amd64.s", depthwise},
+	{"gate_amd64.s", gate},
+	{"lstmcell_amd64.s", lstmCell},
 	{"peak_amd64.s", peak},
 }
 

@@ -1,0 +1,5 @@
+//go:build !amd64 || noasm
+
+package kernels
+
+func gateBy(dst, x, gate []float32) { gateGeneric(dst, x, gate) }
