@@ -5,7 +5,7 @@ package engine
 //
 // Operations return no error: on a GPU they are queued, and the first failure sticks and
 // comes back from the next call that waits ([Device.Sync], [Device.Download],
-// [Device.Select], [Device.TokenProbs]). Shapes are the graph's own affair: a wrong one panics.
+// [Device.Select], [Device.TokenProbs], [Device.Peaks]). Shapes are the graph's own affair: a wrong one panics.
 // Host slices given to an operation are read before it returns.
 //
 // Lengths: where an operation takes lens, its tensors hold a batch of items of
@@ -48,6 +48,14 @@ type Device interface {
 	// NewCross makes a cross-attention cache: for every layer and slot, the keys and
 	// values of up to length encoder positions, split into heads.
 	NewCross(layers, slots, length, width, heads int) (Cross, error)
+	// NewSubsampling prepares the convolutions that stand before a FastConformer.
+	NewSubsampling(w SubsamplingWeights) (Subsampling, error)
+	// NewDepthwise prepares a convolution over time that keeps channels apart: w [channels][kernel] and bias
+	// [channels], nil for none, as PyTorch stores them, with zero padding of kernel/2 on both sides; kernel is odd.
+	NewDepthwise(w, bias []float32, channels, kernel int) (Depthwise, error)
+	// NewLSTM prepares a layer of an LSTM as PyTorch stores it, gates in the order input, forget, cell,
+	// output: wih [4*hidden][in], whh [4*hidden][hidden], and bias [4*hidden], the sum of PyTorch's two.
+	NewLSTM(wih, whh, bias []float32, in, hidden int) (LSTM, error)
 
 	// Linear is dst = act(x Wᵀ + bias) + residual. x is [M][k], dst [M][n]. The zero
 	// residual means none; it may be dst itself. dst must not overlap x.
@@ -63,10 +71,34 @@ type Device interface {
 	Embed(dst Tensor, tokens Linear, ids []int32, t Table, positions []int32)
 	// Gather sets row i of dst to row rows[i] of src. dst must not overlap src.
 	Gather(dst, src Tensor, rows []int32)
+	// Scatter sets row rows[i] of dst to row i of src. No row may be named twice. dst must not overlap src.
+	Scatter(dst, src Tensor, rows []int32)
+	// AddRows sets row i of dst to act(row aRows[i] of a + row bRows[i] of b). dst must not overlap a or b.
+	// (A transducer's joint network: the pairs of a frame and a predictor's state that are asked about.)
+	AddRows(dst, a Tensor, aRows []int32, b Tensor, bRows []int32, act Activation)
+
+	// Subsample shortens a batch of items: x is [sum of lens][mels], item i of dst has ceil(lens[i]/s.Factor()) rows of
+	// s.Width() columns, of which f*channels+c is channel c at frequency f.
+	Subsample(dst, x Tensor, lens []int, s Subsampling)
+	// GatedConv is dst = act(conv(a * sigmoid(b))) for a batch of items, x [sum of lens][2*channels] being a and b side by side.
+	// Each item is padded with zeros behind the gate. dst must not overlap x.
+	GatedConv(dst, x Tensor, lens []int, c Depthwise, act Activation)
+	// LSTM takes sequences a step on. Row i of x [M][in] is the next input of the sequence whose state is row
+	// rows[i] of h and c [sequences][hidden], which becomes the new state; row i of dst [M][hidden] is the new h too.
+	// No sequence may be named twice. dst must not overlap h or c; it may be x, if widths are equal.
+	LSTM(dst, x, h, c Tensor, w LSTM, rows []int32)
 
 	// Attention is self-attention without a mask within each item: qkv is [sum of lens][3D], queries,
 	// keys and values side by side; dst is [sum of lens][D]. Scores are scaled by (D/heads)^-1/2.
 	Attention(dst, qkv Tensor, lens []int, heads int)
+	// RelativeAttention is Attention that also looks at how far a key is from its query, as Transformer-XL has it. Row r of
+	// pos [2L-1][D] is what keys stand for at the distance L-1-r of a query from them, L being at least the longest item's
+	// length; bias [2][D] is added to the queries, its row 0 where they meet keys and its row 1 where they meet positions:
+	//
+	//	score[i][j] = ((q[i] + bias[0])·k[j] + (q[i] + bias[1])·pos[L-1-i+j]) / (D/heads)^1/2, by heads
+	//
+	// A result does not depend on L. dst must not overlap the others.
+	RelativeAttention(dst, qkv Tensor, lens []int, heads int, pos, bias Tensor)
 	// CachedAttention is causal self-attention through a cache. Row i of qkv [M][3D] belongs to
 	// position rows[i].Position of rows[i].Slot: its key and value are stored there, then its query
 	// attends to that slot's positions up to its own. Rows of one slot may come in one call, in ascending order.
@@ -88,6 +120,10 @@ type Device interface {
 	// TokenProbs returns the probability of ids[i] in the softmax of row rows[i] of logits over
 	// its first limit ids. It waits, and leaves the logits as they are.
 	TokenProbs(logits Tensor, rows, ids []int32, limit int) ([]float32, error)
+	// Peaks returns the best id of every range, for each row of logits [M][V]: element i*len(ranges)+j is that of row i
+	// in ranges[j]. Ranges lie in [0, V) and are not empty. If power is above zero, [Peak.PowerSum] is filled
+	// in. It waits, and leaves the logits as they are.
+	Peaks(logits Tensor, ranges []Range, power float32) ([]Peak, error)
 }
 
 // DeviceInfo describes a device for people and for planning.
@@ -117,15 +153,41 @@ type (
 	Cache interface{ Slots() int }
 	// Cross is a decoder's cross-attention cache.
 	Cross interface{ Slots() int }
+	// Subsampling is a stack of strided convolutions: Factor rows of x become one, Width columns wide.
+	Subsampling interface {
+		Factor() int
+		Width() int
+	}
+	// Depthwise is a convolution over time that keeps channels apart.
+	Depthwise interface{ Channels() int }
+	// LSTM is a layer of an LSTM.
+	LSTM interface{ Shape() (in, hidden int) }
 )
+
+// SubsamplingWeights are convolutions over time and frequency, each 3 x 3 with stride 2 and padding 1, as PyTorch stores
+// them: the first from one channel to all, with a ReLU, then for each stage one that keeps channels apart and one of 1 x 1
+// across channels, with a ReLU. Before each convolution rows outside of the item are zero. Every stage halves both
+// time and frequency, rounded up. (NeMo's dw_striding.)
+type SubsamplingWeights struct {
+	Mels, Channels   int
+	First, FirstBias []float32 // [channels][3][3] (time, frequency) and [channels]
+	Stages           []SubsamplingStage
+}
+
+// SubsamplingStage is one stage of [SubsamplingWeights].
+type SubsamplingStage struct {
+	Depthwise, DepthwiseBias []float32 // [channels][3][3] and [channels]
+	Pointwise, PointwiseBias []float32 // [out][in] and [out], both being channels
+}
 
 // Activation is what a fused operation applies to its result.
 type Activation uint8
 
-// GELU is the exact form, by the error function.
 const (
 	NoActivation Activation = iota
-	GELU
+	GELU                    // x/2 * (1 + erf(x/sqrt 2)), the exact form
+	ReLU                    // max(x, 0)
+	SiLU                    // x * sigmoid(x)
 )
 
 // CacheRow is the place of one row in a [Cache].
@@ -154,4 +216,17 @@ type Rule struct {
 type Choice struct {
 	IDs      []int32
 	LogProbs []float32
+}
+
+// Peak is the best id of a range in a row of logits, and how sure of it the row is.
+type Peak struct {
+	// ID is the id of the greatest logit, the lowest such id, and Logit that logit. A logit that is no number is never
+	// the greatest; where there is nothing else ID is the range's first.
+	ID    int32
+	Logit float32
+	// LogProb is the id's log-probability in the softmax over the range.
+	LogProb float32
+	// PowerSum is the sum of all probabilities of that softmax, each raised to the power asked for: 1 for one that is
+	// certain, n^(1-power) for n that are equal. Entropies of Tsallis and Rényi are functions of it.
+	PowerSum float32
 }

@@ -40,6 +40,11 @@ type Device struct {
 	crosses    spare[crossTask]
 	selects    spare[selectTask]
 	probs      spare[probTask]
+	subsamples spare[subsampleTask]
+	gateds     spare[gatedTask]
+	relatives  spare[relativeTask]
+	lstms      spare[lstmTask]
+	peaks      spare[peaksTask]
 }
 
 var _ engine.Device = (*Device)(nil)
@@ -101,6 +106,10 @@ func activation(a engine.Activation) kernels.Activation {
 		return kernels.ActNone
 	case engine.GELU:
 		return kernels.ActGELU
+	case engine.ReLU:
+		return kernels.ActReLU
+	case engine.SiLU:
+		return kernels.ActSiLU
 	}
 	panic(fmt.Sprintf("cpu: activation %d is unknown", a))
 }
