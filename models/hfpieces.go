@@ -16,7 +16,8 @@ func parseHFPieces(data []byte, n int) (*PieceTokenizer, error) {
 			Content string `json:"content"`
 			Special bool   `json:"special"`
 		} `json:"added_tokens"`
-		Model struct {
+		Normalizer hfNormalizer `json:"normalizer"`
+		Model      struct {
 			Type         string          `json:"type"`
 			Vocab        json.RawMessage `json:"vocab"`
 			Unknown      string          `json:"unk_token"`
@@ -70,7 +71,28 @@ func parseHFPieces(data []byte, n int) (*PieceTokenizer, error) {
 	if n == 0 {
 		return nil, errors.New("the vocabulary is empty")
 	}
-	return newPieceTokenizer(pieces), nil
+	chars, err := file.Normalizer.charsmap()
+	if err != nil {
+		return nil, err
+	}
+	return newPieceTokenizer(pieces, false, pieceNormalizer{chars, true, true}), nil
+}
+
+// hfNormalizer is SentencePiece's normalisation as transformers writes it: a
+// sequence, of which the map of characters is one step; the others are the same
+// for all models.
+type hfNormalizer struct {
+	Charsmap []byte         `json:"precompiled_charsmap"`
+	Steps    []hfNormalizer `json:"normalizers"`
+}
+
+func (n hfNormalizer) charsmap() (charsmap, error) {
+	for _, step := range n.Steps {
+		if len(step.Charsmap) > 0 {
+			return parseCharsmap(step.Charsmap)
+		}
+	}
+	return parseCharsmap(n.Charsmap)
 }
 
 func isBytePiece(text string) bool {

@@ -1,9 +1,18 @@
 package models
 
-// merger joins the bytes of a piece into tokens. Its buffers serve one piece
-// after the other.
+// partRanks is a vocabulary as merging sees it.
+type partRanks interface {
+	// rank returns how soon the pair that makes this part is joined, the lowest
+	// first; false if it's no part of the vocabulary.
+	rank(part string) (int32, bool)
+	// longestPart is the length of the longest part, in bytes.
+	longestPart() int
+}
+
+// merger joins the smallest parts of a text into those of a vocabulary. Its
+// buffers serve one text after the other.
 type merger struct {
-	// The parts of the piece are a linked list over byte positions: next[i] is
+	// The parts of the text are a linked list over byte positions: next[i] is
 	// the end of the part that starts at i, which is the start of the part after
 	// it, and prev the way back. next is -1 where no part starts any more.
 	next, prev []int
@@ -11,27 +20,28 @@ type merger struct {
 }
 
 // candidate is a pair of adjacent parts, [left, mid) and [mid, end), that would
-// make a token. It is stale once one of them has been joined.
+// make a part. It is stale once one of them has been joined.
 type candidate struct {
 	rank           int32
 	left, mid, end int
 }
 
-// encode appends the tokens of one piece. The pair whose token has the lowest
-// id is joined first, the leftmost of equals: ids are given in the order in
-// which training found the merges.
-func (m *merger) encode(t *Tokenizer, ids []int32, piece string) []int32 {
-	if id, ok := t.ids[piece]; ok {
-		return append(ids, id)
-	}
-	n := len(piece)
+// merge calls visit for every part of the text, in order, once all pairs that
+// can be joined have been: the pair of the lowest rank first, the leftmost of
+// equals. first returns the length of the smallest part at the start of a text.
+func (m *merger) merge(ranks partRanks, text string, first func(text string) int, visit func(part string)) {
+	n := len(text)
 	m.next, m.prev, m.heap = m.next[:0], m.prev[:0], m.heap[:0]
-	for i := range n {
-		m.next = append(m.next, i+1)
-		m.prev = append(m.prev, i-1)
+	for at, before := 0, -1; at < n; {
+		end := at + first(text[at:])
+		m.next, m.prev = append(m.next, end), append(m.prev, before)
+		for range end - at - 1 {
+			m.next, m.prev = append(m.next, -1), append(m.prev, -1)
+		}
+		at, before = end, at
 	}
-	for i := range n {
-		m.consider(t, piece, i)
+	for i := 0; i < n; i = m.next[i] {
+		m.consider(ranks, text, i)
 	}
 	for len(m.heap) > 0 {
 		c := m.pop()
@@ -42,32 +52,29 @@ func (m *merger) encode(t *Tokenizer, ids []int32, piece string) []int32 {
 		if c.end < n {
 			m.prev[c.end] = c.left
 		}
-		m.consider(t, piece, c.left)
+		m.consider(ranks, text, c.left)
 		if c.left > 0 {
-			m.consider(t, piece, m.prev[c.left])
+			m.consider(ranks, text, m.prev[c.left])
 		}
 	}
 	for i := 0; i < n; i = m.next[i] {
-		if id, ok := t.ids[piece[i:m.next[i]]]; ok {
-			ids = append(ids, id)
-		}
+		visit(text[i:m.next[i]])
 	}
-	return ids
 }
 
 // consider offers the pair that starts at left, if there is one and it makes a
-// token.
-func (m *merger) consider(t *Tokenizer, piece string, left int) {
+// part of the vocabulary.
+func (m *merger) consider(ranks partRanks, text string, left int) {
 	mid := m.next[left]
-	if mid == len(piece) {
+	if mid == len(text) {
 		return
 	}
 	end := m.next[mid]
-	if end-left > t.longest {
+	if end-left > ranks.longestPart() {
 		return
 	}
-	if id, ok := t.ids[piece[left:end]]; ok {
-		m.push(candidate{id, left, mid, end})
+	if rank, ok := ranks.rank(text[left:end]); ok {
+		m.push(candidate{rank, left, mid, end})
 	}
 }
 

@@ -18,6 +18,12 @@ type PieceTokenizer struct {
 	ids     map[string]int32
 	marks   map[rune]bool
 	unknown int32 // -1: there is no such piece
+
+	normalizer pieceNormalizer
+	unigram    bool             // else BPE
+	ranks      map[string]int32 // of the pieces that text may give, the highest score first
+	longest    int              // bytes of the longest of them
+	byteIDs    map[byte]int32   // of the pieces that stand for bytes; empty if there are none
 }
 
 // piece is an entry of the vocabulary.
@@ -43,8 +49,11 @@ const (
 // unknownText is what an unknown piece decodes to.
 const unknownText = " \u2047 "
 
-func newPieceTokenizer(pieces []piece) *PieceTokenizer {
-	t := &PieceTokenizer{pieces: pieces, ids: make(map[string]int32, len(pieces)), marks: map[rune]bool{}, unknown: -1}
+func newPieceTokenizer(pieces []piece, unigram bool, normalizer pieceNormalizer) *PieceTokenizer {
+	t := &PieceTokenizer{
+		pieces: pieces, ids: make(map[string]int32, len(pieces)), marks: map[rune]bool{}, unknown: -1,
+		normalizer: normalizer, unigram: unigram,
+	}
 	for id, p := range pieces {
 		if _, twice := t.ids[p.text]; !twice {
 			t.ids[p.text] = int32(id)
@@ -58,6 +67,7 @@ func newPieceTokenizer(pieces []piece) *PieceTokenizer {
 	for id := range pieces {
 		t.texts[id] = t.join([]int32{int32(id)})
 	}
+	t.rankPieces()
 	return t
 }
 

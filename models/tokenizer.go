@@ -194,11 +194,32 @@ func (t *Tokenizer) Encode(text string) []int32 {
 	var m merger
 	for len(text) > 0 {
 		n := nextPiece(text)
-		ids = m.encode(t, ids, text[:n])
+		ids = t.encodePiece(ids, &m, text[:n])
 		text = text[n:]
 	}
 	return ids
 }
+
+// encodePiece appends the tokens of one piece. Ids are given in the order in
+// which training found the merges, so that an id is its token's rank.
+func (t *Tokenizer) encodePiece(ids []int32, m *merger, piece string) []int32 {
+	if id, ok := t.ids[piece]; ok {
+		return append(ids, id)
+	}
+	m.merge(t, piece, func(string) int { return 1 }, func(part string) {
+		if id, ok := t.ids[part]; ok {
+			ids = append(ids, id)
+		}
+	})
+	return ids
+}
+
+func (t *Tokenizer) rank(part string) (int32, bool) {
+	id, ok := t.ids[part]
+	return id, ok
+}
+
+func (t *Tokenizer) longestPart() int { return t.longest }
 
 // Decode returns the text of tokens. Special and unknown ids are skipped, and
 // tokens may cut characters: what does not join to valid UTF-8 becomes U+FFFD,

@@ -4,14 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 )
 
-// The two values of [Weights.Format].
+// The values of [Weights.Format].
 const (
+	FormatNemo        = "nemo"
 	FormatSafetensors = "safetensors"
 	FormatCTranslate2 = "ctranslate2"
 )
@@ -73,13 +74,14 @@ func OpenWeights(dir string) (*Weights, error) {
 		if err := form.open(w, path); err != nil {
 			return nil, errors.Join(err, w.Close())
 		}
-		for name := range w.tensors {
-			w.names = append(w.names, name)
-		}
-		sort.Strings(w.names)
+		w.sortNames()
 		return w, nil
 	}
 	return nil, fmt.Errorf("%s: %w: looked for %s, %s and %s", dir, ErrNoWeights, safetensorsFile, safetensorsIndex, ctranslate2File)
+}
+
+func (w *Weights) sortNames() {
+	w.names = slices.Sorted(maps.Keys(w.tensors))
 }
 
 // Format returns [FormatSafetensors] or [FormatCTranslate2], which use
@@ -134,16 +136,16 @@ func (w *Weights) mapped(path string) ([]byte, error) {
 // rename gives every tensor the name that newName returns for it.
 func (w *Weights) rename(newName func(string) string) error {
 	tensors := make(map[string]Tensor, len(w.tensors))
-	for i, old := range w.names {
+	for _, old := range w.names {
 		t := w.tensors[old]
 		t.Name = newName(old)
 		if _, twice := tensors[t.Name]; twice {
 			return fmt.Errorf("tensor %q: another is called %s too", old, t.Name)
 		}
-		tensors[t.Name], w.names[i] = t, t.Name
+		tensors[t.Name] = t
 	}
-	sort.Strings(w.names)
 	w.tensors = tensors
+	w.sortNames()
 	return nil
 }
 
