@@ -11,7 +11,7 @@ import (
 
 // The advice to convert a file goes with those that audioprep refuses and other programs read, and with no others.
 func TestHintToConvert(t *testing.T) {
-	_, err := audioprep.Decode(t.Context(), bytes.NewReader([]byte("#!AMR\n no more than that")), audioprep.Limits{})
+	_, err := audioprep.Decode(t.Context(), bytes.NewReader([]byte("#!AMR\n no more than that")), audioprep.Options{})
 	var refused *audioprep.FormatError
 	if !errors.As(err, &refused) || hintFor(err) == "" {
 		t.Fatalf("AMR: got %v with hint %q", err, hintFor(err))

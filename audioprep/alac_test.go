@@ -115,7 +115,7 @@ func TestALACFFmpeg(t *testing.T) {
 	for _, name := range []string{"formats/m4a-alac.m4a", "formats/caf-alac.caf"} {
 		path := sharedPath(t, "audio", name)
 		want := ffmpegDecode(t, path)
-		pcm, err := decodeFile(t, path, Limits{})
+		pcm, err := decodeFile(t, path, Options{})
 		if err != nil || !equal(pcm.Samples, want) {
 			t.Errorf("%s: got other samples than ffmpeg (%v)", name, err)
 		}

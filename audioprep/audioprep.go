@@ -51,11 +51,17 @@ const SampleRate = 16000
 
 // Info says what was found in an upload.
 type Info struct {
-	Container  string        // as Sniff names it: "wav", "flac", "mp3", "ogg"…
-	Codec      string        // "pcm_s16le", "mulaw", "flac", "mp3", "opus"…
-	SampleRate int           // of the upload, in Hz
-	Channels   int           // of the upload
-	Duration   time.Duration // of the audio that was decoded
+	Container  string // as Sniff names it: "wav", "flac", "mp3", "ogg"…
+	Codec      string // "pcm_s16", "mulaw", "flac", "mp3", "opus"…
+	SampleRate int    // of the upload, in Hz
+	Channels   int    // of the upload
+	// Duration is of the audio that was decoded. Where a limit ended that, it is
+	// how long the audio is at least.
+	Duration time.Duration
+	// Tracks are the audio tracks in the file's order, the first 64 of them, and
+	// Track is the number of the one that was decoded, from 1.
+	Tracks []Track
+	Track  int
 	// Faults tells in words what was wrong and repaired or left out, such as
 	// "truncated: the data chunk claims 4294967288 bytes, 290400 are there".
 	// Nil when nothing was wrong.
@@ -64,70 +70,36 @@ type Info struct {
 
 // PCM is a decoded upload.
 type PCM struct {
-	Samples []float32 // mono, 16 kHz, each in [-1, 1] and finite; never empty
-	Info    Info
-}
-
-// Limits bounds what Decode will produce.
-type Limits struct {
-	// MaxDuration is the longest audio that is accepted. Decoding stops at the
-	// first block beyond it, which is what makes a small file that unfolds to
-	// hours harmless. 0: no limit.
-	MaxDuration time.Duration
+	// Samples are mono, 16 kHz, each in [-1, 1] and finite; never empty. They are
+	// the mix of all channels, or Channels[0].
+	Samples []float32
+	// Channels are the channels one by one, all as long as Samples, where
+	// Options.Separate was set. Else there is one: Samples.
+	Channels [][]float32
+	Info     Info
 }
 
 // Decode reads a whole upload from its beginning and returns it as mono 16 kHz
 // samples, which the caller owns. The form of the upload is found by its
 // content alone.
 //
-// Errors: ErrEmpty when there are no bytes or no samples, *FormatError for a
-// container or codec that is not supported, *CorruptError when the form is
-// known but nothing could be decoded, *LimitError when lim is exceeded, the
-// context's error, or what r returned. A file that is damaged but holds some
-// audio is no error: see Info.Faults.
+// Errors that lie in the upload are a *DecodeError around ErrEmpty when there are
+// no bytes or no samples, *FormatError for a container or codec that is not
+// supported, *CorruptError when the form is known but nothing could be decoded,
+// *ChoiceError for a track that is not there or too many channels to keep apart,
+// *LimitError when there is more audio than the options allow. Others are the
+// context's error and what r returned. A file that is damaged but holds some audio
+// is no error: see Info.Faults.
 //
 // Decode keeps no state; it may be called from many goroutines, each with its
 // own reader.
-func Decode(ctx context.Context, r io.ReadSeeker, lim Limits) (*PCM, error) {
+func Decode(ctx context.Context, r io.ReadSeeker, opt Options) (*PCM, error) {
 	in, err := newInput(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	if in.size == 0 {
-		return nil, ErrEmpty
-	}
-	name, err := in.sniff()
-	if err != nil {
-		return nil, err
-	}
-	s := &sink{ctx: ctx, max: lim.MaxDuration, info: Info{Container: name}}
-	switch name {
-	case "wav":
-		err = decodeWAV(in, s, walkWAV)
-	case "w64":
-		err = decodeWAV(in, s, walkW64)
-	case "flac":
-		err = decodeFLAC(in, s)
-	case "mp3":
-		err = decodeMP3(in, s)
-	case "mp4":
-		err = decodeMP4(in, s)
-	case "aac":
-		err = decodeADTS(in, s)
-	case "aiff":
-		err = decodeAIFF(in, s)
-	case "au":
-		err = decodeAU(in, s)
-	case "caf":
-		err = decodeCAF(in, s)
-	case "ogg":
-		err = decodeOgg(in, s)
-	case "webm", "matroska":
-		err = decodeMatroska(in, s, name)
-	default:
-		err = unsupported(name, "")
-	}
-	if err == nil {
+	s := &sink{ctx: ctx, opt: opt}
+	if err = decode(in, s); err == nil {
 		var pcm *PCM
 		if pcm, err = s.finish(); err == nil {
 			return pcm, nil
@@ -138,9 +110,56 @@ func Decode(ctx context.Context, r io.ReadSeeker, lim Limits) (*PCM, error) {
 	if in.err != nil {
 		return nil, in.err
 	}
+	var choice *ChoiceError
+	if errors.As(err, &choice) {
+		err = choice // which is no damage, whoever met it
+	}
 	var limit *LimitError
 	if !errors.As(err, &limit) && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	return nil, err
+	return nil, &DecodeError{Info: s.found(limit), Err: err}
+}
+
+// decode finds out what the upload is and writes its audio to s.
+func decode(in *input, s *sink) error {
+	if in.size == 0 {
+		return ErrEmpty
+	}
+	name, err := in.sniff()
+	if err != nil {
+		return err
+	}
+	s.info.Container = name
+	switch name {
+	case "mp4":
+		return decodeMP4(in, s)
+	case "ogg":
+		return decodeOgg(in, s)
+	case "webm", "matroska":
+		return decodeMatroska(in, s, name)
+	}
+	// The others have one track.
+	if s.opt.Track < 0 || s.opt.Track > 1 {
+		return &ChoiceError{What: "track", Got: s.opt.Track, Have: 1}
+	}
+	switch name {
+	case "wav":
+		return decodeWAV(in, s, walkWAV)
+	case "w64":
+		return decodeWAV(in, s, walkW64)
+	case "flac":
+		return decodeFLAC(in, s)
+	case "mp3":
+		return decodeMP3(in, s)
+	case "aac":
+		return decodeADTS(in, s)
+	case "aiff":
+		return decodeAIFF(in, s)
+	case "au":
+		return decodeAU(in, s)
+	case "caf":
+		return decodeCAF(in, s)
+	}
+	return unsupported(name, "")
 }

@@ -24,7 +24,7 @@ func BenchmarkDecode(b *testing.B) {
 			}
 			seconds := 0.0
 			for b.Loop() {
-				pcm, err := Decode(context.Background(), bytes.NewReader(data), Limits{})
+				pcm, err := Decode(context.Background(), bytes.NewReader(data), Options{})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -58,14 +58,14 @@ func manifest(t testing.TB) []record {
 	return all
 }
 
-func decodeFile(t testing.TB, path string, lim Limits) (*PCM, error) {
+func decodeFile(t testing.TB, path string, opt Options) (*PCM, error) {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	return Decode(context.Background(), f, lim)
+	return Decode(context.Background(), f, opt)
 }
 
 // foreign maps the containers that are not decoded to what Sniff calls them.
@@ -82,7 +82,7 @@ var misnamed = map[string]string{
 
 // TestCorpus holds every file of formats/ and broken/ to the manifest.
 func TestCorpus(t *testing.T) {
-	reference, err := decodeFile(t, sharedPath(t, "audio", "formats", "wav-s16-16k-mono.wav"), Limits{})
+	reference, err := decodeFile(t, sharedPath(t, "audio", "formats", "wav-s16-16k-mono.wav"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestCorpus(t *testing.T) {
 			if strings.Contains(r.Path, "bomb") {
 				limit = 5 * time.Minute // of what they unfold to an hour is a long wait
 			}
-			pcm, err := decodeFile(t, sharedPath(t, "audio", r.Path), Limits{MaxDuration: limit})
+			pcm, err := decodeFile(t, sharedPath(t, "audio", r.Path), Options{MaxDuration: limit})
 			name, ours := foreign[filepath.Ext(r.Path)], false
 			if m := misnamed[r.Path]; m != "" {
 				name = m

@@ -60,7 +60,35 @@ func corrupt(container string, err error) error {
 	return &CorruptError{Container: container, Err: err}
 }
 
-// LimitError reports audio beyond one of the Limits.
+// DecodeError is any error of Decode's that lies in the upload. It carries what
+// had been found until then, so that whoever sent the file can be told.
+type DecodeError struct {
+	Info Info
+	Err  error // ErrEmpty, *FormatError, *CorruptError, *LimitError or *ChoiceError; never nil
+}
+
+func (e *DecodeError) Error() string { return e.Err.Error() }
+
+func (e *DecodeError) Unwrap() error { return e.Err }
+
+// ChoiceError reports a choice among Options that the upload does not offer.
+type ChoiceError struct {
+	What string // "track": there is none of that number; "channels": too many to keep apart
+	Got  int    // the number asked for, or the channels that there are
+	Have int    // how many tracks there are, or how many channels can be kept apart
+}
+
+func (e *ChoiceError) Error() string {
+	switch {
+	case e.What == "channels":
+		return fmt.Sprintf("the audio has %d channels, at most %d can be kept apart: have them mixed", e.Got, e.Have)
+	case e.Have == 1:
+		return fmt.Sprintf("there is no audio track %d: the file has one", e.Got)
+	}
+	return fmt.Sprintf("there is no audio track %d: the file has %d, counted from 1", e.Got, e.Have)
+}
+
+// LimitError reports audio beyond a limit of the Options.
 type LimitError struct {
 	What string        // "duration"
 	Got  time.Duration // what is there, or how far decoding came: at least this much

@@ -20,7 +20,7 @@ func Example() {
 		"data\xff\xff\xff\xff")
 	file = append(file, bytes.Repeat([]byte{0xff}, 8000)...)
 
-	limits := audioprep.Limits{MaxDuration: time.Hour}
+	limits := audioprep.Options{MaxDuration: time.Hour}
 	pcm, err := audioprep.Decode(context.Background(), bytes.NewReader(file), limits)
 	if err != nil {
 		fmt.Println(err)

@@ -35,7 +35,7 @@ func checkDecode(t *testing.T, b []byte, perByte int) {
 // silence takes long.
 func checkDecodeWithin(t *testing.T, b []byte, perByte int, limit time.Duration) {
 	t.Helper()
-	lim := Limits{MaxDuration: limit}
+	lim := Options{MaxDuration: limit}
 	pcm, err := Decode(context.Background(), bytes.NewReader(b), lim)
 	again, againErr := Decode(context.Background(), &pieces{Reader: bytes.NewReader(b)}, lim)
 	if (err == nil) != (againErr == nil) || err != nil && err.Error() != againErr.Error() {
@@ -175,7 +175,7 @@ func TestPieces(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		got, err := Decode(context.Background(), &pieces{Reader: bytes.NewReader(file)}, Limits{})
+		got, err := Decode(context.Background(), &pieces{Reader: bytes.NewReader(file)}, Options{})
 		if err != nil || !equal(got.Samples, want.Samples) {
 			t.Errorf("%s: other samples in pieces (%v)", name, err)
 		}

@@ -75,7 +75,7 @@ func decodeMatroska(in *input, s *sink, container string) error {
 		return err
 	}
 	if m.track == nil {
-		_, err := chooseMatroska(container, nil)
+		_, err := chooseMatroska(container, s, nil)
 		return err
 	}
 	if !ok {
@@ -244,7 +244,8 @@ func (m *matroska) describe(id uint32, body []byte) error {
 			}
 		})
 	case idTracks:
-		t, err := chooseMatroska(m.container, parseMatroskaTracks(body))
+		listed, number := m.s.info.Tracks, m.s.info.Track
+		t, err := chooseMatroska(m.container, m.s, parseMatroskaTracks(body))
 		m.first = true
 		if m.track == nil {
 			m.track = t
@@ -253,6 +254,7 @@ func (m *matroska) describe(id uint32, body []byte) error {
 		// A second recording behind the first, as happens where the pieces of
 		// several were put together.
 		m.again++
+		m.s.info.Tracks, m.s.info.Track = listed, number
 		if err != nil || m.again > maxOggStreams || t.codec != m.track.codec || string(t.private) != string(m.track.private) {
 			m.other = true
 			return nil

@@ -15,6 +15,7 @@ type matroskaTrack struct {
 	number   uint64
 	kind     uint64 // 2: audio
 	fallback bool   // not to be taken unless nothing else is there
+	language string
 	codec    string // CodecID
 	private  []byte
 	rate     float64
@@ -50,6 +51,10 @@ func parseMatroskaTrack(b []byte) *matroskaTrack {
 			t.fallback = ebmlUint(body) == 0
 		case 0x86:
 			t.codec = strings.TrimRight(string(body[:min(len(body), 64)]), "\x00")
+		case 0x22b59c, 0x22b59d: // the latter, of BCP 47, comes behind the former and beats it
+			if name := strings.TrimRight(string(body[:min(len(body), 64)]), "\x00"); name != "und" {
+				t.language = strings.ToValidUTF8(name, "")
+			}
 		case 0x63a2:
 			t.private = append([]byte(nil), body...)
 		case 0x56aa:
@@ -130,33 +135,64 @@ func (t *matroskaTrack) name() string {
 	return t.codec
 }
 
-// chooseMatroska takes the audio track that players take: the first that is
-// marked as a default, of those that can be decoded.
-func chooseMatroska(container string, tracks []*matroskaTrack) (*matroskaTrack, error) {
-	var best *matroskaTrack
+// chooseMatroska lists the audio tracks in s and returns the one to decode: the one
+// asked for, else the one that players take, the first that is marked as a default of
+// those that can be decoded.
+func chooseMatroska(container string, s *sink, tracks []*matroskaTrack) (*matroskaTrack, error) {
+	var audio []*matroskaTrack
 	var foreign []string
+	best := -1
+	s.info.Tracks = nil
 	for _, t := range tracks {
-		switch {
-		case t.kind != matroskaAudio:
-		case !t.supported():
-			name := strings.TrimPrefix(t.codec, "A_")
-			if t.encoded != "" {
-				name = t.encoded + " " + name
-			}
-			foreign = append(foreign, name)
-		case best == nil, best.fallback && !t.fallback:
-			best = t
+		if t.kind != matroskaAudio || len(audio) == maxListed {
+			continue
 		}
+		if !t.supported() {
+			foreign = append(foreign, t.foreignName())
+		} else if best < 0 || audio[best].fallback && !t.fallback {
+			best = len(audio)
+		}
+		audio = append(audio, t)
+		s.info.Tracks = append(s.info.Tracks, t.listed())
 	}
 	switch {
-	case best != nil:
-		return best, nil
-	case len(foreign) > 0:
-		return nil, unsupported(container+" with "+strings.Join(foreign, " and "), "")
-	case len(tracks) > 0:
+	case len(tracks) == 0:
+		return nil, &CorruptError{Container: container, Err: errors.New("no track is described: the beginning of the recording is missing")}
+	case len(audio) == 0:
 		return nil, &CorruptError{Container: container, Err: errors.New("there is no audio track")}
 	}
-	return nil, &CorruptError{Container: container, Err: errors.New("no track is described: the beginning of the recording is missing")}
+	s.info.Tracks[max(best, 0)].Default = true
+	i, err := s.pick()
+	switch t := audio[i]; {
+	case err != nil:
+		return nil, err
+	case t.supported():
+		return t, nil
+	case s.opt.Track > 0:
+		return nil, unsupported(container+" with "+t.foreignName(), "")
+	}
+	return nil, unsupported(container+" with "+strings.Join(foreign, " and "), "")
+}
+
+// foreignName names a codec that isn't decoded.
+func (t *matroskaTrack) foreignName() string {
+	name := strings.TrimPrefix(t.codec, "A_")
+	if t.encoded != "" {
+		name = t.encoded + " " + name
+	}
+	return name
+}
+
+// listed is the track as Info lists it.
+func (t *matroskaTrack) listed() Track {
+	l := Track{Codec: t.foreignName(), Channels: t.channels, Language: t.language}
+	if t.supported() {
+		l.Codec = t.name()
+	}
+	if t.rate >= 1 && t.rate <= maxRate {
+		l.SampleRate = int(t.rate)
+	}
+	return l
 }
 
 // packetTrack makes the decoder of a track whose frames are packets.

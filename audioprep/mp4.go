@@ -119,33 +119,40 @@ func findIndex(in *input) (int64, error) {
 	}
 }
 
-// choose returns the track to decode: the first audio track that is enabled and whose
-// codec is known, or one that isn't enabled.
+// choose lists the audio tracks and returns the one to decode: the one asked for, else
+// the first that is enabled and whose codec is known, or one that isn't enabled.
 func (f *mp4File) choose() (*mp4Track, error) {
-	var foreign error
-	for _, disabled := range [2]bool{false, true} {
-		for _, t := range f.tracks {
-			if t.handler != "soun" || t.disabled != disabled {
-				continue
-			}
-			err := t.bad
-			if err != nil {
-				err = &CorruptError{Container: "mp4", Err: err}
-			} else {
-				err = t.openCodec()
-			}
-			if err == nil {
-				return t, nil
-			}
-			if foreign == nil {
-				foreign = err
-			}
+	var audio []*mp4Track
+	best := -1
+	for _, t := range f.tracks {
+		if t.handler != "soun" || len(audio) == maxListed {
+			continue
 		}
+		if t.bad != nil {
+			t.bad = &CorruptError{Container: "mp4", Err: t.bad}
+		} else {
+			t.bad = t.openCodec()
+		}
+		if t.bad == nil && (best < 0 || audio[best].disabled && !t.disabled) {
+			best = len(audio)
+		}
+		if t.bad != nil {
+			t.codec = foreignCodec(t.bad)
+		}
+		audio = append(audio, t)
+		f.s.info.Tracks = append(f.s.info.Tracks, Track{
+			Codec: t.codec, SampleRate: int(t.rate), Channels: t.channels, Language: t.language,
+		})
 	}
-	if foreign != nil {
-		return nil, foreign
+	if len(audio) == 0 {
+		return nil, fmt.Errorf("the mp4 file has no audio track: %w", ErrEmpty)
 	}
-	return nil, fmt.Errorf("the mp4 file has no audio track: %w", ErrEmpty)
+	f.s.info.Tracks[max(best, 0)].Default = true
+	i, err := f.s.pick()
+	if err != nil {
+		return nil, err
+	}
+	return audio[i], audio[i].bad
 }
 
 // decode decodes the track, from the index and from the fragments.

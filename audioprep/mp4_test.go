@@ -483,7 +483,7 @@ func TestMP4Bomb(t *testing.T) {
 		atom("stbl", atom("stsd", u32(0, 1), m.entry), atom("stsc", u32(0, 1, 1, 1, 1)),
 			atom("stsz", u32(0, int64(len(packet)), n)), atom("stco", u32(0, n), chunks)))))
 	file := bytes.Join([][]byte{ftyp, atom("mdat", packet), moov}, nil)
-	pcm, err := Decode(context.Background(), bytes.NewReader(file), Limits{MaxDuration: time.Hour})
+	pcm, err := Decode(context.Background(), bytes.NewReader(file), Options{MaxDuration: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -494,7 +494,7 @@ func TestMP4Bomb(t *testing.T) {
 		t.Errorf("got faults %s", got)
 	}
 	var le *LimitError
-	if _, err := Decode(context.Background(), bytes.NewReader(file), Limits{MaxDuration: 10 * time.Second}); !errors.As(err, &le) {
+	if _, err := Decode(context.Background(), bytes.NewReader(file), Options{MaxDuration: 10 * time.Second}); !errors.As(err, &le) {
 		t.Errorf("with a limit: got %v", err)
 	}
 }

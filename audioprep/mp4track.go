@@ -12,12 +12,13 @@ type mp4Track struct {
 	id        uint32
 	disabled  bool
 	handler   string // "soun", "vide", "text"…
+	language  string // three letters, "" if it is not said
 	timescale int64  // of media times, per second
 	entry     []byte // of the sample description
 	table     mp4Table
 	mediaEnd  int64 // by the table of durations
 	edits     []mp4Edit
-	bad       error // why it can't be read
+	bad       error // why it can't be read or decoded
 
 	// Of the codec, set by openCodec.
 	codec    string
@@ -139,8 +140,9 @@ func (t *mp4Track) readHeader(kind string, b []byte) {
 			t.id = uint32(be32(b, 20))
 		}
 	case "mdhd":
-		if t.timescale = be32(b, 12); long {
-			t.timescale = be32(b, 20)
+		t.timescale, t.language = be32(b, 12), mp4Language(be16(b, 20))
+		if long {
+			t.timescale, t.language = be32(b, 20), mp4Language(be16(b, 32))
 		}
 	case "hdlr":
 		// QuickTime has a second one, for the data, inside minf.
@@ -165,6 +167,19 @@ func (t *mp4Track) readHeader(kind string, b []byte) {
 			t.edits = append(t.edits, e)
 		}
 	}
+}
+
+// mp4Language unpacks three letters of five bits (ISO 639-2/T). Smaller numbers are the
+// Macintosh's own, of which 0 stands for English and for nothing at all.
+func mp4Language(code int) string {
+	if code < 0x400 {
+		return ""
+	}
+	name := string([]byte{byte(code>>10&31) + 0x60, byte(code>>5&31) + 0x60, byte(code&31) + 0x60})
+	if name == "und" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") != "" {
+		return ""
+	}
+	return name
 }
 
 // readTable reads one of the tables of samples.

@@ -2,6 +2,7 @@ package audioprep
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"strings"
 )
@@ -16,9 +17,8 @@ import (
 // chained, several.
 type oggStream struct {
 	o     *oggPages
-	next  *oggPage // the first page of the stream chained to this one
-	first []byte   // its first packet
-	kind  string   // as oggCodec names it
+	first []byte // its first packet
+	kind  string // as oggCodec names it
 
 	serial  uint32
 	seq     uint32 // of the next page
@@ -54,37 +54,71 @@ const maxOggStreams = 1000
 
 func decodeOgg(in *input, s *sink) error {
 	o := &oggPages{w: &sliding{in: in}}
-	var at *oggPage
 	var foreign []string
 	for n := 0; ; n++ {
 		if n == maxOggStreams {
 			s.faults(fmt.Sprintf("only the first %d streams are read", n))
 			break
 		}
-		st, found, err := nextOggStream(o, at)
+		tracks, found, err := nextOggTracks(o)
 		if err != nil {
 			return err
 		}
 		foreign = append(foreign, found...)
-		if st == nil {
+		if tracks == nil {
 			break
 		}
-		if s.info.Codec == "" {
-			s.info.Codec = st.kind
+		st, err := chooseOgg(s, tracks)
+		if err != nil {
+			return err
 		}
 		if err := st.decode(s); err != nil {
 			return err
 		}
-		at = st.next
 	}
 	o.report(s)
 	switch {
-	case s.rs != nil:
+	case s.opened():
 		return nil
 	case s.info.Codec == "" && len(foreign) > 0:
 		return unsupported("ogg with "+strings.Join(foreign, " and "), "it has no track of Opus, Vorbis or FLAC")
 	}
 	return &CorruptError{Container: "ogg", Err: errAbsent}
+}
+
+// chooseOgg returns the stream to decode of those that begin together: the one asked
+// for, else the first. Only the first ones of a file are listed; of those chained to
+// them the one in the same place is taken.
+func chooseOgg(s *sink, tracks []*oggStream) (*oggStream, error) {
+	if s.info.Track > 0 {
+		return tracks[min(s.info.Track, len(tracks))-1], nil
+	}
+	for i, st := range tracks {
+		t := Track{Codec: st.kind, Default: i == 0}
+		t.SampleRate, t.Channels = oggForm(st.kind, st.first)
+		s.info.Tracks = append(s.info.Tracks, t)
+	}
+	i, err := s.pick()
+	if err != nil {
+		return nil, err
+	}
+	s.info.Codec = tracks[i].kind
+	return tracks[i], nil
+}
+
+// oggForm reads rate and channels from a stream's first packet, 0 where they are not there.
+func oggForm(kind string, first []byte) (rate, channels int) {
+	switch {
+	case kind == "opus" && len(first) > 9:
+		return opusRate, int(first[9])
+	case kind == "vorbis" && len(first) > 15:
+		return int(binary.LittleEndian.Uint32(first[12:])), int(first[11])
+	case kind == "flac" && len(first) > oggFLACMapping:
+		if info, err := parseStreamInfo(first[oggFLACMapping:]); err == nil {
+			return int(info.SampleRate), int(info.NChannels)
+		}
+	}
+	return 0, 0
 }
 
 // decode decodes the stream's audio.
@@ -119,30 +153,31 @@ func (o *oggPages) report(s *sink) {
 	}
 }
 
-// nextOggStream reads up to and including the first page of the next audio
-// stream; at is that of the first stream beside it if it was read already.
-// found names the streams that are no audio we know.
-func nextOggStream(o *oggPages, at *oggPage) (st *oggStream, found []string, err error) {
+// nextOggTracks reads the first pages of the streams that begin together next, and
+// returns those of them that are audio we know, nil at the end of the upload. found
+// names the others.
+func nextOggTracks(o *oggPages) (tracks []*oggStream, found []string, err error) {
 	for {
-		p, ok := oggPage{}, true
-		if at != nil {
-			p, at = *at, nil
-		} else if p, ok, err = o.next(); err != nil || !ok {
-			return nil, found, err
+		p, ok, err := o.next()
+		if err != nil || !ok {
+			return tracks, found, err
 		}
 		if p.flags&oggFirst == 0 {
-			continue // of a stream that is not ours
+			if tracks == nil {
+				continue // of a stream that is not ours
+			}
+			o.unread(p)
+			return tracks, found, nil
 		}
-		switch name := oggCodec(p.body); name {
-		case "opus", "vorbis", "flac":
-			return &oggStream{
+		name := oggCodec(p.body)
+		switch known := name == "opus" || name == "vorbis" || name == "flac"; {
+		case known && len(tracks) < maxListed:
+			tracks = append(tracks, &oggStream{
 				o: o, kind: name, serial: p.serial, seq: p.seq + 1,
 				first: append([]byte(nil), p.body...),
-			}, found, nil
-		default:
-			if len(found) < 4 {
-				found = append(found, name)
-			}
+			})
+		case !known && len(found) < 4:
+			found = append(found, name)
 		}
 	}
 }
@@ -159,10 +194,8 @@ func (st *oggStream) page() (p oggPage, ok bool, err error) {
 			return p, false, err
 		}
 		if p.flags&oggFirst != 0 && st.data {
-			// Chained. The page has to outlive the next read.
-			q := p
-			q.body = append([]byte(nil), p.body...)
-			st.next, st.ended = &q, true
+			st.o.unread(p) // of a stream chained to this one
+			st.ended = true
 			return p, false, nil
 		}
 		if p.serial != st.serial || p.flags&oggFirst != 0 {
@@ -285,7 +318,7 @@ func (st *oggStream) decodePackets(t *packetTrack, headers []string) error {
 			keep = max(0, keep-k)
 		}
 	}
-	if t.opened && st.next == nil && st.o.cut == 0 && !st.last {
+	if t.opened && st.o.held == nil && st.o.cut == 0 && !st.last {
 		t.s.faults("truncated: no page is marked as the last")
 	}
 	t.report()

@@ -165,10 +165,11 @@ func oggWrite(serial uint32, packets [][]byte, granules []int64, segments int) (
 // position behind each.
 func oggPackets(t testing.TB, b []byte) (packets [][]byte, granules []int64) {
 	t.Helper()
-	st, _, err := nextOggStream(&oggPages{w: &sliding{in: newTestInput(t, b)}}, nil)
-	if err != nil || st == nil {
-		t.Fatalf("got no stream (%v)", err)
+	tracks, _, err := nextOggTracks(&oggPages{w: &sliding{in: newTestInput(t, b)}})
+	if err != nil || len(tracks) != 1 {
+		t.Fatalf("got %d streams (%v)", len(tracks), err)
 	}
+	st := tracks[0]
 	packets, granules = [][]byte{st.first}, []int64{0}
 	pos := int64(0)
 	for {
@@ -338,7 +339,7 @@ func TestHoleLimit(t *testing.T) {
 	}
 	for name, file := range map[string][]byte{"ogg": oggWrite(1, packets, granules, 4), "webm": w.file()} {
 		var le *LimitError
-		limits := Limits{MaxDuration: 5 * time.Second}
+		limits := Options{MaxDuration: 5 * time.Second}
 		if pcm, err := Decode(context.Background(), bytes.NewReader(file), limits); !errors.As(err, &le) || le.Got > 6*time.Second {
 			t.Errorf("%s: got %v and %v, want a LimitError of about 5 s", name, pcm, err)
 		}

@@ -37,18 +37,29 @@ type oggPage struct {
 // checksum is wrong are passed over.
 type oggPages struct {
 	w         *sliding
-	read      bool  // a page was read
-	unchecked bool  // the checksums of this file are not what they should be
-	passed    int64 // bytes that are in no page
-	damaged   int   // pages with a wrong checksum
-	cut       int   // bytes of a last page that is not whole
-	redone    int64 // bytes of pages that were read in vain
+	held      *oggPage // read already, comes next
+	read      bool     // a page was read
+	unchecked bool     // the checksums of this file are not what they should be
+	passed    int64    // bytes that are in no page
+	damaged   int      // pages with a wrong checksum
+	cut       int      // bytes of a last page that is not whole
+	redone    int64    // bytes of pages that were read in vain
 }
 
 var oggMagic = []byte("OggS")
 
+// unread has the next call of next return p, which must be what the last one returned.
+func (o *oggPages) unread(p oggPage) {
+	p.lacing, p.body = bytes.Clone(p.lacing), bytes.Clone(p.body)
+	o.held = &p
+}
+
 // next reads the next page; false at the end of the upload.
 func (o *oggPages) next() (p oggPage, ok bool, err error) {
+	if o.held != nil {
+		p, o.held = *o.held, nil
+		return p, true, nil
+	}
 	for {
 		b := o.w.fill(oggHeaderBytes)
 		if len(b) < oggHeaderBytes {

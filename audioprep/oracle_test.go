@@ -70,7 +70,7 @@ func TestAgainstFFmpeg(t *testing.T) {
 		t.Run(c.path, func(t *testing.T) {
 			path := sharedPath(t, "audio", c.path)
 			want := throughFFmpeg(t, path, c.decoder)
-			pcm, err := decodeFile(t, path, Limits{})
+			pcm, err := decodeFile(t, path, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,22 +20,18 @@ const (
 // silence.
 const loudest = 256
 
-// pieceSamples is how long the result grows in one piece, 17 minutes. A longer one of
-// unknown length goes on in another: to grow by copying would take its size twice
-// over, and leave what it outgrew to be collected.
-const pieceSamples = 1 << 24
-
-// sink takes a decoder's blocks, mixes them to mono, resamples them and keeps
-// the result. All limits on the output are kept here, for all decoders alike.
+// sink takes a decoder's blocks, mixes them to mono or takes their channels apart,
+// resamples them and keeps the result. All limits on the output are kept here, for
+// all decoders alike.
 type sink struct {
 	ctx  context.Context
-	max  time.Duration
+	opt  Options
 	info Info
 
-	mix      *mixer
-	rs       *resampler
-	full     [][]float32   // of the result: pieces of pieceSamples and more
-	out      []float32     // and what follows them
+	rate     int           // of the blocks now
+	channels int           // of the blocks now
+	mix      *mixer        // nil where channels are kept apart
+	lines    []*line       // one for the mix, or one for each channel
 	frames   int64         // sample frames taken so far in this form
 	before   time.Duration // of what was taken in other forms
 	mono     []float32
@@ -56,6 +52,9 @@ func (s *sink) faults(text ...string) {
 	}
 }
 
+// opened reports whether any blocks were announced.
+func (s *sink) opened() bool { return s.lines != nil }
+
 // open sets the form of the blocks to come. It is called before write, and again
 // where a file goes on in another form.
 func (s *sink) open(rate int64, channels int) error {
@@ -65,18 +64,41 @@ func (s *sink) open(rate int64, channels int) error {
 	if channels < 1 || channels > maxChannels {
 		return fmt.Errorf("%d channels: 1 to %d are taken", channels, maxChannels)
 	}
-	if s.rs != nil {
-		if int(rate) == s.rs.from && channels == s.mix.channels {
+	if s.opened() {
+		if int(rate) == s.rate && channels == s.channels {
 			return nil
 		}
 		s.flush()
-		s.before = durationOf(int64(s.samples()), SampleRate)
+		s.before = durationOf(int64(s.lines[0].samples()), SampleRate)
 		s.frames = 0
 	} else {
 		s.info.SampleRate, s.info.Channels = int(rate), channels
+		if err := s.makeLines(channels); err != nil {
+			return err
+		}
 	}
-	s.mix = newMixer(channels, int(rate))
-	s.rs = newResampler(int(rate), SampleRate)
+	s.rate, s.channels = int(rate), channels
+	if !s.opt.Separate {
+		s.mix = newMixer(channels, s.rate)
+	}
+	for _, l := range s.lines {
+		l.rs = newResampler(s.rate, SampleRate)
+	}
+	return nil
+}
+
+// makeLines makes room for the channels of the result.
+func (s *sink) makeLines(channels int) error {
+	n := 1
+	if s.opt.Separate {
+		if n = channels; n > MaxSeparate {
+			return &ChoiceError{What: "channels", Got: n, Have: MaxSeparate}
+		}
+	}
+	s.lines = make([]*line, n)
+	for i := range s.lines {
+		s.lines[i] = &line{}
+	}
 	return nil
 }
 
@@ -85,19 +107,18 @@ func (s *sink) open(rate int64, channels int) error {
 // header's claim or a guess: it gets no more room than its file has bytes.
 func (s *sink) expect(frames int64, certain bool, fileBytes int64) error {
 	rate := int64(s.info.SampleRate)
-	if got := durationOf(frames, rate); s.max > 0 && got > s.max {
+	if got := durationOf(frames, rate); s.opt.MaxDuration > 0 && got > s.opt.MaxDuration {
 		if certain {
-			return &LimitError{What: "duration", Got: got, Max: s.max}
+			return &LimitError{What: "duration", Got: got, Max: s.opt.MaxDuration}
 		}
-		frames = int64(s.max/time.Second+1) * rate
+		frames = int64(s.opt.MaxDuration/time.Second+1) * rate
 	}
 	if !certain {
 		frames = min(frames, fileBytes)
 	}
-	if s.out != nil || s.full != nil {
-		return nil // more of a file whose beginning made the room
+	for _, l := range s.lines {
+		l.expect(int(frames/rate*SampleRate + frames%rate*SampleRate/rate + 1))
 	}
-	s.out = make([]float32, 0, frames/rate*SampleRate+frames%rate*SampleRate/rate+1)
 	return nil
 }
 
@@ -108,44 +129,33 @@ func (s *sink) write(block []float32) error {
 		return err
 	}
 	s.clean(block)
-	s.frames += int64(len(block) / s.mix.channels)
-	if got := s.duration(); s.max > 0 && got > s.max {
-		return &LimitError{What: "duration", Got: got, Max: s.max}
+	s.frames += int64(len(block) / s.channels)
+	if got := s.duration(); s.opt.MaxDuration > 0 && got > s.opt.MaxDuration {
+		return &LimitError{What: "duration", Got: got, Max: s.opt.MaxDuration}
 	}
-	s.mono = s.mix.mix(s.mono[:0], block)
-	s.makeRoom()
-	s.out = s.rs.write(s.out, s.mono)
+	if s.mix != nil {
+		s.mono = s.mix.mix(s.mono[:0], block)
+		s.lines[0].write(s.mono)
+		return nil
+	}
+	for i, l := range s.lines {
+		s.mono = pickChannel(s.mono[:0], block, i, s.channels)
+		l.write(s.mono)
+	}
 	return nil
 }
 
-// makeRoom begins another piece where this one would have to be copied to grow.
-func (s *sink) makeRoom() {
-	most := len(s.mono)*SampleRate/s.rs.from + 1024 // what the resampler still holds included
-	if len(s.out) >= pieceSamples && len(s.out)+most > cap(s.out) {
-		s.full = append(s.full, s.out)
-		s.out = make([]float32, 0, pieceSamples+most)
+// pickChannel appends one channel of interleaved samples to dst; silence if the
+// blocks have less channels by now.
+func pickChannel(dst, block []float32, channel, channels int) []float32 {
+	for i := 0; i < len(block); i += channels {
+		v := float32(0)
+		if channel < channels {
+			v = block[i+channel]
+		}
+		dst = append(dst, v)
 	}
-}
-
-// samples is how long the result is by now.
-func (s *sink) samples() int {
-	n := len(s.out)
-	for _, piece := range s.full {
-		n += len(piece)
-	}
-	return n
-}
-
-// join puts the pieces together.
-func (s *sink) join() {
-	if s.full == nil {
-		return
-	}
-	whole := make([]float32, 0, s.samples())
-	for _, piece := range s.full {
-		whole = append(whole, piece...)
-	}
-	s.out, s.full = append(whole, s.out...), nil
+	return dst
 }
 
 // clean replaces what is no sample and counts it.
@@ -165,7 +175,7 @@ func (s *sink) clean(block []float32) {
 }
 
 func (s *sink) duration() time.Duration {
-	return s.before + durationOf(s.frames, int64(s.rs.from))
+	return s.before + durationOf(s.frames, int64(s.rate))
 }
 
 // durationOf is how long so many sample frames last, without overflow.
@@ -180,27 +190,34 @@ func durationOf(frames, rate int64) time.Duration {
 	return time.Duration(sec)*time.Second + time.Duration(frames%rate)*time.Second/time.Duration(rate)
 }
 
-// flush takes out what the mixer and the resampler hold.
+// flush takes out what the mixer and the resamplers hold.
 func (s *sink) flush() {
-	s.mono = s.mix.flush(s.mono[:0])
-	s.out = s.rs.write(s.out, s.mono)
-	s.out = s.rs.flush(s.out)
+	if s.mix != nil {
+		s.lines[0].write(s.mix.flush(s.mono[:0]))
+	}
+	for _, l := range s.lines {
+		l.flush()
+	}
 }
 
-// finish flushes what the mixer and the resampler hold and returns the result.
+// finish flushes what the mixer and the resamplers hold and returns the result.
 func (s *sink) finish() (*PCM, error) {
-	if s.rs == nil {
+	if !s.opened() {
 		return nil, ErrEmpty
 	}
 	s.flush()
-	s.join()
-	if len(s.out) == 0 {
-		return nil, ErrEmpty
+	channels := make([][]float32, len(s.lines))
+	for i, l := range s.lines {
+		if channels[i] = l.whole(); len(channels[i]) == 0 {
+			return nil, ErrEmpty
+		}
 	}
-	// The filter rings beyond full scale beside clipped peaks.
-	for i, v := range s.out {
-		s.out[i] = max(-1, min(v, 1))
-	}
+	return &PCM{Samples: channels[0], Channels: channels, Info: s.found(nil)}, nil
+}
+
+// found is what is known about the upload by now. limit is what ended decoding, or
+// nil.
+func (s *sink) found(limit *LimitError) Info {
 	if s.garbage > 0 {
 		s.faults(fmt.Sprintf("%d samples were NaN, infinite or absurdly large and were silenced", s.garbage))
 	}
@@ -208,7 +225,11 @@ func (s *sink) finish() (*PCM, error) {
 		s.faults(fmt.Sprintf("%d samples were beyond full scale and were clipped", s.overload))
 	}
 	s.info.Duration = s.duration()
-	return &PCM{Samples: s.out, Info: s.info}, nil
+	if limit != nil {
+		s.info.Duration = limit.Got
+	}
+	s.info.single()
+	return s.info
 }
 
 // errAbsent is what a decoder reports when a container holds not one frame.

@@ -92,7 +92,7 @@ func nearest(table *[256]float32, v float32) byte {
 }
 
 func decodeBytes(b []byte) (*PCM, error) {
-	return Decode(context.Background(), bytes.NewReader(b), Limits{})
+	return Decode(context.Background(), bytes.NewReader(b), Options{})
 }
 
 // maxDiff is the largest difference of two signals, or infinite if their
@@ -321,17 +321,17 @@ func TestHostileFloats(t *testing.T) {
 // TestMaxDuration: decoding stops early, for a bomb as for a long file.
 func TestMaxDuration(t *testing.T) {
 	file := riff(fmtChunk(tagPCM, 1, 8000, 8), chunk("data", make([]byte, 8000*100)))
-	_, err := Decode(context.Background(), bytes.NewReader(file), Limits{MaxDuration: 10 * time.Second})
+	_, err := Decode(context.Background(), bytes.NewReader(file), Options{MaxDuration: 10 * time.Second})
 	var le *LimitError
 	if !errors.As(err, &le) || le.What != "duration" || le.Max != 10*time.Second || le.Got != 100*time.Second {
 		t.Fatalf("got %v", err)
 	}
 	// FLAC is only known to be too long once it is.
 	bomb := flacFile([][]float32{make([]float32, 8000*30)}, 8000, 8, 0)
-	if _, err = Decode(context.Background(), bytes.NewReader(bomb), Limits{MaxDuration: 10 * time.Second}); !errors.As(err, &le) || le.Got > 11*time.Second {
+	if _, err = Decode(context.Background(), bytes.NewReader(bomb), Options{MaxDuration: 10 * time.Second}); !errors.As(err, &le) || le.Got > 11*time.Second {
 		t.Errorf("flac: got %v", err)
 	}
-	pcm, err := Decode(context.Background(), bytes.NewReader(file), Limits{MaxDuration: 100 * time.Second})
+	pcm, err := Decode(context.Background(), bytes.NewReader(file), Options{MaxDuration: 100 * time.Second})
 	if err != nil || pcm.Info.Duration != 100*time.Second {
 		t.Errorf("at the limit: %v", err)
 	}
@@ -353,12 +353,12 @@ func (r brokenReader) Read(p []byte) (int, error) {
 // end of the context.
 func TestReadErrors(t *testing.T) {
 	file := riff(fmtChunk(tagPCM, 1, 8000, 16), chunk("data", make([]byte, 400_000)))
-	if _, err := Decode(context.Background(), brokenReader{bytes.NewReader(file)}, Limits{}); !errors.Is(err, errBroken) {
+	if _, err := Decode(context.Background(), brokenReader{bytes.NewReader(file)}, Options{}); !errors.Is(err, errBroken) {
 		t.Errorf("got %v, want the reader's error", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Decode(ctx, bytes.NewReader(file), Limits{}); !errors.Is(err, context.Canceled) {
+	if _, err := Decode(ctx, bytes.NewReader(file), Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
 }

@@ -332,7 +332,7 @@ func TestWindowsCorpus(t *testing.T) {
 			continue
 		}
 		if r.Category == "clips" || r.Category == "parts" {
-			pcm, err := decodeFile(t, sharedPath(t, "audio", r.Path), Limits{})
+			pcm, err := decodeFile(t, sharedPath(t, "audio", r.Path), Options{})
 			if err != nil {
 				t.Fatalf("%s: %v", r.Path, err)
 			}
@@ -356,7 +356,7 @@ func TestWindowsCorpus(t *testing.T) {
 		"golden/whisper/audio/short05.wav": 1, "golden/whisper/audio/noise30.wav": 0,
 		"golden/whisper/audio/lj_02.wav": 1, "golden/whisper/audio/ja.wav": 1,
 	} {
-		pcm, err := decodeFile(t, sharedPath(t, path), Limits{})
+		pcm, err := decodeFile(t, sharedPath(t, path), Options{})
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue
@@ -371,7 +371,7 @@ func TestWindowsCorpus(t *testing.T) {
 // is speech, wherever it begins and ends.
 func TestWindowsOfWords(t *testing.T) {
 	for _, name := range []string{"jfk-16k.wav", "lj-LJ001-0002.wav", "synth-en-1.wav", "leopard-test.wav"} {
-		pcm, err := decodeFile(t, sharedPath(t, "audio", "clips", name), Limits{})
+		pcm, err := decodeFile(t, sharedPath(t, "audio", "clips", name), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -404,7 +404,7 @@ func lostEnergy(t *testing.T, x []float32, ws []Window) float64 {
 
 func longform(t *testing.T, path string) {
 	t.Helper()
-	pcm, err := decodeFile(t, sharedPath(t, "audio", path), Limits{})
+	pcm, err := decodeFile(t, sharedPath(t, "audio", path), Options{})
 	if err != nil {
 		t.Errorf("%s: %v", path, err)
 		return

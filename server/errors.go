@@ -112,6 +112,7 @@ func explain(err error) *apiError {
 		format  *audioprep.FormatError
 		corrupt *audioprep.CorruptError
 		limit   *audioprep.LimitError
+		choice  *audioprep.ChoiceError
 		option  *engine.OptionError
 		busy    *batcher.BusyError
 	)
@@ -130,6 +131,8 @@ func explain(err error) *apiError {
 	case errors.As(err, &limit):
 		return &apiError{status: http.StatusRequestEntityTooLarge, code: "audio_too_long", param: "file",
 			message: fmt.Sprintf("the audio is longer than %v, the most that this server takes in one request: cut it into parts", limit.Max)}
+	case errors.As(err, &choice):
+		return badField(choice.What, "unsupported_value", "%v", choice)
 	case errors.As(err, &option):
 		return badField(optionParam(option.Option), "unsupported_value", "%s", option.Reason)
 	case errors.As(err, &busy):

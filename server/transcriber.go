@@ -222,7 +222,7 @@ func (t *Transcriber) decode(ctx context.Context, audio io.ReadSeeker, limit tim
 	if _, err := audio.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("audio: %w", err)
 	}
-	pcm, err := audioprep.Decode(ctx, audio, audioprep.Limits{MaxDuration: limit})
+	pcm, err := audioprep.Decode(ctx, audio, audioprep.Options{MaxDuration: limit})
 	if err != nil {
 		return nil, err
 	}

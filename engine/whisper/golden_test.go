@@ -132,7 +132,7 @@ func clip(t testing.TB, id string) []float32 {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	pcm, err := audioprep.Decode(context.Background(), f, audioprep.Limits{})
+	pcm, err := audioprep.Decode(context.Background(), f, audioprep.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
