@@ -19,6 +19,8 @@ type Options struct {
 	Language string
 	// Prompt is text that the model takes as having been said before.
 	Prompt string
+	// Keywords are names and terms that may well be said, as they are to be written. A model leans towards them.
+	Keywords []string
 	// WordTimestamps asks for the time of every word.
 	WordTimestamps bool
 	// Temperatures are tried in turn until a window's text looks sound; empty means
@@ -75,4 +77,7 @@ type Word struct {
 	Start, End float64
 	// Probability is the mean probability of the word's tokens.
 	Probability float64
+	// Confidence is how sure the model was of its least sure token, by the entropy of what else it might have
+	// written: 0, it could have been anything, to 1. It is 0 where a model gives none.
+	Confidence float64
 }

@@ -61,7 +61,7 @@ func (c *chain) prompt() []int32 {
 	v := c.job.model.vocabulary
 	start := v.prompt(c.language, c.job.options.Task == engine.Translate)
 	before := c.written[c.reset:]
-	if most := c.job.model.config.TextContext/2 - 1; len(before) > most {
+	if most := c.job.model.config.promptTokens(); len(before) > most {
 		before = before[len(before)-most:]
 	}
 	if len(before) == 0 {
@@ -80,7 +80,7 @@ func (c *chain) accept(out *outcome, align func(text []int32) (alignment, error)
 	}
 	segments, advance, closed := v.cut(out, c.seek, size)
 	next := c.seek + advance
-	ratio := compressionRatio(v.decode(out.tokens))
+	ratio := engine.CompressionRatio(v.decode(out.tokens))
 	for i := range segments {
 		segments[i].ratio = ratio
 	}

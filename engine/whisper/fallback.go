@@ -1,10 +1,6 @@
 package whisper
 
-import (
-	"bytes"
-	"compress/zlib"
-	"strings"
-)
+import "hark/engine"
 
 // Thresholds of the reference implementation (openai/whisper, transcribe.py, transcribe).
 const (
@@ -27,20 +23,5 @@ func (o *outcome) isSound(text string) bool {
 	if o.noSpeech > maxNoSpeech && o.avgLogProb < minAvgLogProb {
 		return true // silence: another try would only guess again
 	}
-	return compressionRatio(text) <= maxCompressionRatio && o.avgLogProb >= minAvgLogProb
-}
-
-// emptyBlock is what Go's zlib adds at the end and C's, which the threshold was made for, does not: a
-// stored block of nothing, four bytes and three bits (RFC 1951, section 3.2.4).
-const emptyBlock = 4
-
-// compressionRatio is the text's UTF-8 length by its length after zlib's default
-// compression; it's within a byte or two of C's zlib.
-func compressionRatio(text string) float64 {
-	text = strings.TrimSpace(text)
-	var b bytes.Buffer
-	w := zlib.NewWriter(&b) // errors can't happen: the buffer takes everything
-	_, _ = w.Write([]byte(text))
-	_ = w.Close()
-	return float64(len(text)) / float64(b.Len()-emptyBlock)
+	return engine.CompressionRatio(text) <= maxCompressionRatio && o.avgLogProb >= minAvgLogProb
 }

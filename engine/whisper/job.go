@@ -41,10 +41,7 @@ func (m *Model) NewJob(samples []float32, spans []engine.Span, o engine.Options)
 	if o.Sequential && len(spans) > 0 {
 		j.spans = []engine.Span{{Start: 0, End: len(samples)}}
 	}
-	var prompt []int32
-	if text := strings.TrimSpace(o.Prompt); text != "" {
-		prompt = m.vocabulary.tokenizer.Encode(" " + text)
-	}
+	prompt := initialPrompt(o.Keywords, o.Prompt, m.config.promptTokens(), m.vocabulary.tokenizer.Encode)
 	for i, s := range j.spans {
 		if s.Start < 0 || s.End > len(samples) || s.Start >= s.End {
 			return nil, fmt.Errorf("span [%d, %d) of %d samples", s.Start, s.End, len(samples))
