@@ -37,6 +37,34 @@ func BenchmarkMatMul(b *testing.B) {
 	}
 }
 
+// BenchmarkMatMulI8 quantises the rows too, of which every 37th column is far larger than the rest.
+func BenchmarkMatMulI8(b *testing.B) {
+	for _, tier := range tiers[1:] {
+		for _, fine := range []bool{false, true} {
+			for _, c := range []struct{ m, n, k int }{
+				{1500, 384, 384}, {1500, 512, 512}, {1500, 2048, 512}, {1500, 512, 2048},
+				{1, 51865, 512}, {4, 51865, 512}, {8, 51865, 512}, {16, 51865, 512}, {1, 2048, 512}, {8, 2048, 512}, {1, 512, 512},
+			} {
+				b.Run(fmt.Sprintf("%s/fine=%v/%dx%dx%d", tier, fine, c.m, c.n, c.k), func(b *testing.B) {
+					defer setTier(tierName)
+					useTier(b, tier)
+					w, q := PackI8(normals(rng(1), c.n*c.k), c.n, c.k, fine), new(Quantised)
+					x, bias, dst := outliers(2, c.m, c.k), make([]float32, c.n), make([]float32, c.m*c.n)
+					for b.Loop() {
+						q.Reset(c.m, c.k, fine)
+						q.Quantise(0, x, c.k, c.m)
+						MatMulI8(dst, c.n, q, 0, c.m, w, 0, c.n, Epilogue{Bias: bias})
+					}
+					reportFLOPS(b, 2*c.m*c.n*c.k)
+					if c.m <= 16 {
+						b.ReportMetric(float64(w.Bytes())*float64(b.N)/b.Elapsed().Seconds()/1e9, "GB/s")
+					}
+				})
+			}
+		}
+	}
+}
+
 func BenchmarkPackF32(b *testing.B) {
 	for _, tier := range tiers {
 		b.Run(tier+"/2048x512", func(b *testing.B) {

@@ -12,8 +12,9 @@
 // # Tiers
 //
 // The same op exists in up to three forms, chosen once at start (see [Tier]): generic Go, compiled everywhere; AVX2 with FMA; AVX-512
-// (F, BW, VL, DQ). HARK_CPU=generic, avx2 or avx512 forces a lower one, so that one machine tests them all. The build tag noasm
-// leaves the assembly out. Tiers may differ in the last bits, since they add in another order. Within a tier a row's result depends
+// (F, BW, VL, DQ). Integer products have two more, with VNNI's multiplications of bytes on either register size. HARK_CPU=generic,
+// avx2, avx2-vnni, avx512 or avx512-vnni forces a lower tier, so that one machine tests them all. The build tag noasm leaves the
+// assembly out. Tiers may differ in the last bits, since they add in another order. Within a tier a row's result depends
 // on that row alone: not on how many rows stand in the call, nor on where a caller cuts rows or columns between threads, so a clip
 // gets the same text alone and in any batch. Two habits keep that promise: every output of a product is one chain of fused
 // multiply-adds over ascending k whatever tile computes it, and vector tails are masked, never left to scalar code.
@@ -26,6 +27,9 @@
 // otherwise fall on the same cache sets, and runs bias, activation and residual on the block while it is still near. With few rows
 // (decoding) nothing is copied and each weight is read from memory once for all rows; such calls run at the memory's speed.
 // The scheme is that of K. Goto and R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
+//
+// [MatMulI8] is the same with integers, exact and four times as fast where the CPU has VNNI: weights in bytes ([PackI8]), [N/16][K/4][16][4],
+// and rows that are made integers first ([Quantised]). A tile keeps its sums in registers from the first k to the last.
 //
 // Attention keeps a block of query rows' scores against all keys in the second-level cache, so it needs no running softmax.
 //

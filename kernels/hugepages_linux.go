@@ -11,11 +11,11 @@ const hugePage = 2 << 20
 // adviseHuge asks the system to back the whole huge pages within x by such pages. Weights are read from end to end for each token, and
 // looking up small pages would take a tenth of that time. It is a hint: where transparent huge pages are off, nothing happens and the
 // error tells nobody anything.
-func adviseHuge(x []float32) error {
-	skip := misalignment(x, hugePage)
-	n := (4*len(x) - 4*skip) / hugePage * hugePage
+func adviseHuge(x []byte) error {
+	skip := misalignment(unsafe.Pointer(unsafe.SliceData(x)), hugePage)
+	n := (len(x) - skip) / hugePage * hugePage
 	if n <= 0 {
 		return nil
 	}
-	return syscall.Madvise(unsafe.Slice((*byte)(unsafe.Pointer(&x[skip])), n), syscall.MADV_HUGEPAGE)
+	return syscall.Madvise(x[skip:skip+n], syscall.MADV_HUGEPAGE)
 }

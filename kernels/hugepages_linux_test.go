@@ -12,7 +12,7 @@ import (
 
 // TestAdviseHuge looks for the advice in the kernel's account of the mapping.
 func TestAdviseHuge(t *testing.T) {
-	x := make([]float32, 4*hugePage/4)
+	x := make([]byte, 4*hugePage)
 	if err := adviseHuge(x); err != nil {
 		t.Skipf("unrun: this kernel has no transparent huge pages: %v", err)
 	}

@@ -2,4 +2,4 @@
 
 package kernels
 
-func adviseHuge([]float32) error { return nil }
+func adviseHuge([]byte) error { return nil }

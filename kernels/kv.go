@@ -45,11 +45,3 @@ func (p *PackedKV) Bytes() int { return 4 * (cap(p.k) + cap(p.v)) }
 
 // Len returns the number of keys packed last.
 func (p *PackedKV) Len() int { return p.t }
-
-// resize returns a slice of n floats, x's memory if it suffices. The contents are undefined.
-func resize(x []float32, n int) []float32 {
-	if cap(x) >= n {
-		return x[:n]
-	}
-	return alignedFloats(n)
-}

@@ -40,10 +40,16 @@ type Epilogue struct {
 type matmulScratch struct {
 	x   []float32 // [blockRows][strideX]
 	sum []float32 // [blockRows][blockCols]
+
+	bias []float32 // [blockCols], and
+	corr []int32   // [blockRows], of an int8 product
 }
 
 var matmulScratches = sync.Pool{New: func() any {
-	return &matmulScratch{alignedFloats(blockRows * strideX), alignedFloats(blockRows * blockCols)}
+	return &matmulScratch{
+		x: alignedFloats(blockRows * strideX), sum: alignedFloats(blockRows * blockCols),
+		bias: alignedFloats(blockCols), corr: make([]int32, blockRows),
+	}
 }}
 
 // MatMul computes dst[i][n] = act(sum over k of x[i][k]*w[n][k] + bias[n]) + residual[i][n] for i in [0,m) and n in [n0,n1), and
@@ -71,19 +77,25 @@ func MatMul(dst []float32, ldd int, x []float32, ldx int, m int, w *PackedF32, n
 }
 
 func checkMatMul(dst []float32, ldd int, x []float32, ldx int, m int, w *PackedF32, n0, n1 int, ep Epilogue) {
+	checkOutput("MatMul", dst, ldd, m, w.N, n0, n1, ep)
+	if m > 0 && n0 < n1 && (ldx < 0 || len(x) < (m-1)*ldx+w.K) {
+		panic(fmt.Sprintf("kernels: MatMul: x has %d elements, want %d rows of %d at stride %d", len(x), m, w.K, ldx))
+	}
+}
+
+// checkOutput checks what all products have in common.
+func checkOutput(op string, dst []float32, ldd, m, n, n0, n1 int, ep Epilogue) {
 	switch {
-	case m < 0 || n0 < 0 || n0%NBlock != 0 || n1 < n0 || n1 > w.N:
-		panic(fmt.Sprintf("kernels: MatMul: %d rows, columns [%d,%d) of %d", m, n0, n1, w.N))
+	case m < 0 || n0 < 0 || n0%NBlock != 0 || n1 < n0 || n1 > n:
+		panic(fmt.Sprintf("kernels: %s: %d rows, columns [%d,%d) of %d", op, m, n0, n1, n))
 	case m == 0 || n0 == n1:
 		return
-	case ldx < 0 || len(x) < (m-1)*ldx+w.K:
-		panic(fmt.Sprintf("kernels: MatMul: x has %d elements, want %d rows of %d at stride %d", len(x), m, w.K, ldx))
 	case ldd < n1 && m > 1 || len(dst) < (m-1)*ldd+n1:
-		panic(fmt.Sprintf("kernels: MatMul: dst has %d elements, want %d rows of %d at stride %d", len(dst), m, n1, ldd))
+		panic(fmt.Sprintf("kernels: %s: dst has %d elements, want %d rows of %d at stride %d", op, len(dst), m, n1, ldd))
 	case ep.Bias != nil && len(ep.Bias) < n1:
-		panic(fmt.Sprintf("kernels: MatMul: %d biases for %d columns", len(ep.Bias), n1))
+		panic(fmt.Sprintf("kernels: %s: %d biases for %d columns", op, len(ep.Bias), n1))
 	case ep.Residual != nil && (ep.LdResidual < n1 && m > 1 || len(ep.Residual) < (m-1)*ep.LdResidual+n1):
-		panic(fmt.Sprintf("kernels: MatMul: residual has %d elements, want %d rows of %d at stride %d", len(ep.Residual), m, n1, ep.LdResidual))
+		panic(fmt.Sprintf("kernels: %s: residual has %d elements, want %d rows of %d at stride %d", op, len(ep.Residual), m, n1, ep.LdResidual))
 	}
 }
 

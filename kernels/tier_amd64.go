@@ -4,9 +4,9 @@ package kernels
 
 import "golang.org/x/sys/cpu"
 
-// useAVX2 and useAVX512 steer every dispatch of the package. They are set before any kernel runs and change only in tests.
-// useAVX512 implies useAVX2.
-var useAVX2, useAVX512 bool
+// The booleans steer every dispatch of the package. They are set before any kernel runs and change only in tests. useAVX512 implies
+// useAVX2, useVNNI512 implies useAVX512, useVNNI, on AVX2 registers, implies useAVX2.
+var useAVX2, useVNNI, useAVX512, useVNNI512 bool
 
 // available returns the tiers that this machine can run, in rank order. x/sys/cpu asks the system too (XCR0), not the CPU alone.
 func available() []string {
@@ -15,13 +15,21 @@ func available() []string {
 		return have
 	}
 	have = append(have, "avx2")
+	if cpu.X86.HasAVXVNNI {
+		have = append(have, "avx2-vnni")
+	}
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512DQ && cpu.X86.HasBMI2 {
 		have = append(have, "avx512")
+		if cpu.X86.HasAVX512VNNI {
+			have = append(have, "avx512-vnni")
+		}
 	}
 	return have
 }
 
 func setTier(name string) {
-	useAVX2 = name == "avx2" || name == "avx512"
-	useAVX512 = name == "avx512"
+	useVNNI512 = name == "avx512-vnni"
+	useAVX512 = name == "avx512" || useVNNI512
+	useVNNI = name == "avx2-vnni"
+	useAVX2 = name == "avx2" || useVNNI || useAVX512
 }

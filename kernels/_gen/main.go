@@ -30,6 +30,8 @@ var files = []struct {
 	{"gate_amd64.s", gate},
 	{"lstmcell_amd64.s", lstmCell},
 	{"peak_amd64.s", peak},
+	{"quantise_amd64.s", quantise},
+	{"matmuli8_amd64.s", matmulI8},
 }
 
 func main() {

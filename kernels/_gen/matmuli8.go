@@ -1,0 +1,250 @@
+package main
+
+import "fmt"
+
+// product is how one int8 tile multiplies: its registers, and what it does for a group of four k.
+type product struct {
+	name   string // suffix of the Go function
+	isa    *isa
+	rows   int    // of the tallest strip
+	a      string // field of the activations
+	aBytes int    // of one row's group
+	sparse bool
+	// group adds the products of a strip's group u, counted from the pointers, for rows rows.
+	group func(a *asm, rows, u int, at func(r, off int) string)
+	// join, if not nil, makes one sum per column of the two registers of a row, in the first.
+	join func(a *asm, first, second string)
+}
+
+func matmulI8(a *asm) {
+	for _, p := range []*product{
+		{name: "I8AVX512VNNI", isa: avx512, rows: 12, a: "lo", aBytes: 4, sparse: true, group: (*asm).groupVNNI},
+		{name: "I8AVXVNNI", isa: avx2, rows: 6, a: "lo", aBytes: 4, sparse: true, group: (*asm).groupVNNI},
+		{name: "I8AVX2", isa: avx2, rows: 6, a: "lo", aBytes: 4, group: (*asm).groupMADDUBSW},
+		{name: "I16AVX2", isa: avx2, rows: 6, a: "wide", aBytes: 8, group: (*asm).groupMADDWD, join: (*asm).joinPairs},
+	} {
+		a.isa = p.isa
+		a.tileI8(p)
+	}
+}
+
+// field is the operand of a field of the tileI8 that DX points to. go_asm.h, which the Go command makes, has the offsets.
+func field(name string) string { return "tileI8_" + name + "(DX)" }
+
+// sumOf is the register of a row's sums in half j of the tile.
+func (a *asm) sumOf(r, j int) string { return a.reg(2*r + j) }
+
+// tileI8 writes the inner kernel of an int8 product, tileI8Generic for at most p.rows rows and two vectors of columns, with all sums
+// in registers from the first k to the last. A sparse tile first adds the high bytes of those groups that have any.
+func (a *asm) tileI8(p *product) {
+	a.useStructs = true
+	a.fn("tile"+p.name, "t *tileI8", "")
+	a.p("MOVQ %s, DX", a.arg("t"))
+	a.p("MOVQ %s, AX", field("rows"))
+	name := func(rows int) string { return fmt.Sprintf("rows%d", rows) }
+	for rows := p.rows; rows > 0; rows-- {
+		a.p("CMPQ AX, $%d", rows)
+		a.p("JEQ %s", name(rows))
+	}
+	a.ret()
+	for rows := p.rows; rows > 0; rows-- {
+		a.p("%s:", name(rows))
+		a.stripI8(p, rows)
+		a.ret()
+	}
+}
+
+func (a *asm) stripI8(p *product, rows int) {
+	a.p("MOVQ %s, DI", field("b"))
+	a.p("MOVQ %s, BX", field("ldb"))
+	a.p("ADDQ DI, BX")
+	for r := range rows {
+		a.zero(a.sumOf(r, 0))
+		a.zero(a.sumOf(r, 1))
+	}
+	if p.sparse {
+		a.highBytes(p, rows)
+	}
+	if !a.wide() && p.join == nil && !p.sparse {
+		a.p("VPCMPEQW Y15, Y15, Y15") // ones, for groupMADDUBSW
+		a.p("VPSRLW $15, Y15, Y15")
+	}
+	a.p("MOVQ %s, R8", field("lda"))
+	a.p("MOVQ %s, SI", field(p.a))
+	if p.aBytes == 8 {
+		a.p("ADDQ R8, R8")
+	}
+	bases := []string{"SI", "R9", "R10", "R11"}[:(rows+2)/3]
+	if len(bases) > 1 {
+		a.p("LEAQ (R8)(R8*2), R12")
+	}
+	for i := 1; i < len(bases); i++ {
+		a.p("LEAQ (%s)(R12*1), %s", bases[i-1], bases[i])
+	}
+	at := func(r, off int) string {
+		s := fmt.Sprintf("%d(%s)", off, bases[r/3])
+		if r%3 > 0 {
+			s += fmt.Sprintf("(R8*%d)", r%3)
+		}
+		return s
+	}
+	const unroll = 4
+	loop := a.label("loop")
+	a.p("MOVQ %s, CX", field("groups"))
+	a.p("SHRQ $2, CX")
+	a.p("MOVQ %s, AX", field("ahead"))
+	a.p("PCALIGN $32")
+	a.p("%s:", loop)
+	for u := range unroll {
+		a.p("PREFETCHT1 %d(DI)(AX*1)", 64*u)
+		if a.wide() {
+			a.p("PREFETCHT1 %d(BX)(AX*1)", 64*u)
+		}
+		p.group(a, rows, u, at)
+	}
+	for _, b := range bases {
+		a.p("ADDQ $%d, %s", p.aBytes*unroll, b)
+	}
+	a.p("ADDQ $%d, DI", 64*unroll)
+	if a.wide() {
+		a.p("ADDQ $%d, BX", 64*unroll)
+	}
+	a.p("DECQ CX")
+	a.p("JNZ %s", loop)
+	a.dequantise(p, rows)
+}
+
+// highBytes adds the listed groups' high bytes and makes room for the low ones.
+func (a *asm) highBytes(p *product, rows int) {
+	loop, low := a.label("high"), a.label("low")
+	a.p("MOVQ %s, CX", field("list+8")) // its length
+	a.p("TESTQ CX, CX")
+	a.p("JEQ %s", low)
+	a.p("MOVQ %s, R12", field("list"))
+	a.p("MOVQ %s, R11", field("high"))
+	a.p("MOVQ DI, R9")
+	a.p("MOVQ BX, R10")
+	a.p("PCALIGN $32")
+	a.p("%s:", loop)
+	a.p("MOVLQZX (R12), AX")
+	a.p("LEAQ (R9)(AX*1), DI")
+	if a.wide() {
+		a.p("LEAQ (R10)(AX*1), BX")
+	}
+	p.group(a, rows, 0, func(r, off int) string { return fmt.Sprintf("%d(R11)", 4*r) })
+	a.p("ADDQ $4, R12")
+	a.p("ADDQ $48, R11")
+	a.p("DECQ CX")
+	a.p("JNZ %s", loop)
+	a.p("MOVQ R9, DI")
+	a.p("MOVQ R10, BX")
+	for r := range rows {
+		for j := range 2 {
+			a.p("VPSLLD $8, %s, %s", a.sumOf(r, j), a.sumOf(r, j))
+		}
+	}
+	a.p("%s:", low)
+}
+
+// groupVNNI has the weights as the unsigned factor and the activations as the signed one.
+func (a *asm) groupVNNI(rows, u int, at func(r, off int) string) {
+	b0, b1 := a.reg(12), a.reg(13)
+	x := []int{14, 15}
+	load := "VMOVDQU"
+	if a.wide() {
+		b0, b1, x, load = a.reg(24), a.reg(25), []int{26, 27, 28, 29}, "VMOVDQU32"
+		a.p("%s %d(DI), %s", load, 64*u, b0)
+		a.p("%s %d(BX), %s", load, 64*u, b1)
+	} else {
+		a.p("%s %d(DI), %s", load, 64*u, b0)
+		a.p("%s %d(DI), %s", load, 64*u+32, b1)
+	}
+	for r := range rows {
+		v := x[r%len(x)]
+		a.p("VPBROADCASTD %s, %s", at(r, 4*u), a.reg(v))
+		if a.wide() {
+			a.p("VPDPBUSD %s, %s, %s", a.reg(v), b0, a.sumOf(r, 0))
+			a.p("VPDPBUSD %s, %s, %s", a.reg(v), b1, a.sumOf(r, 1))
+		} else {
+			a.dotVEX(2*r, 12, v)
+			a.dotVEX(2*r+1, 13, v)
+		}
+	}
+}
+
+// dotVEX writes VPDPBUSD on AVX2 registers in the VEX form of AVX-VNNI, which the assembler lacks: it knows only AVX-512's.
+func (a *asm) dotVEX(dst, unsigned, signed int) {
+	inverted := func(r int) int { return ^r >> 3 & 1 }
+	a.p("BYTE $0xc4; BYTE $%#02x; BYTE $%#02x; BYTE $0x50; BYTE $%#02x // VPDPBUSD Y%d, Y%d, Y%d",
+		inverted(dst)<<7|1<<6|inverted(signed)<<5|2, ^unsigned&15<<3|1<<2|1, 0xc0|dst&7<<3|signed&7, signed, unsigned, dst)
+}
+
+// groupMADDUBSW wants weights of seven bits: then no pair of products leaves 16 bits.
+func (a *asm) groupMADDUBSW(rows, u int, at func(r, off int) string) {
+	for r := range rows {
+		a.p("VPBROADCASTD %s, Y14", at(r, 4*u))
+		for j := range 2 {
+			a.p("VMOVDQU %d(DI), Y%d", 64*u+32*j, 12+j)
+			a.p("VPMADDUBSW Y14, Y%d, Y%d", 12+j, 12+j)
+			a.p("VPMADDWD Y15, Y%d, Y%d", 12+j, 12+j)
+			a.p("VPADDD Y%d, %s, %s", 12+j, a.sumOf(r, j), a.sumOf(r, j))
+		}
+	}
+}
+
+// groupMADDWD multiplies 16-bit activations. A register holds the sums of the even and the odd pairs of four columns, so a tile is
+// eight columns wide.
+func (a *asm) groupMADDWD(rows, u int, at func(r, off int) string) {
+	a.p("VPMOVZXBW %d(DI), Y12", 64*u)
+	a.p("VPMOVZXBW %d(DI), Y13", 64*u+16)
+	for r := range rows {
+		a.p("VPBROADCASTQ %s, Y14", at(r, 8*u))
+		a.p("VPMADDWD Y12, Y14, Y15")
+		a.p("VPADDD Y15, %s, %s", a.sumOf(r, 0), a.sumOf(r, 0))
+		a.p("VPMADDWD Y13, Y14, Y14")
+		a.p("VPADDD Y14, %s, %s", a.sumOf(r, 1), a.sumOf(r, 1))
+	}
+}
+
+func (a *asm) joinPairs(first, second string) {
+	a.p("VPHADDD %s, %s, %s", second, first, first)
+	a.p("VPERMQ $0xd8, %s, %s", first, first)
+}
+
+// dequantise turns the sums into numbers and stores them.
+func (a *asm) dequantise(p *product, rows int) {
+	a.p("MOVQ %s, DI", field("corr"))
+	a.p("MOVQ %s, CX", field("rowScale"))
+	a.p("MOVQ %s, BX", field("colScale"))
+	a.p("MOVQ %s, SI", field("bias"))
+	a.p("MOVQ %s, R13", field("ldc"))
+	a.p("SHLQ $2, R13")
+	a.p("MOVQ %s, DX", field("c"))
+	t, u := a.reg(12), a.reg(13)
+	if a.wide() {
+		t, u = a.reg(24), a.reg(25)
+	}
+	halves := 2
+	if p.join != nil {
+		halves = 1
+	}
+	for r := range rows {
+		a.p("VPBROADCASTD %d(DI), %s", 4*r, t)
+		if p.join != nil {
+			p.join(a, a.sumOf(r, 0), a.sumOf(r, 1))
+		}
+		for j := range halves {
+			a.p("VPSUBD %s, %s, %s", t, a.sumOf(r, j), a.sumOf(r, j))
+			a.p("VCVTDQ2PS %s, %s", a.sumOf(r, j), a.sumOf(r, j))
+		}
+		a.p("VBROADCASTSS %d(CX), %s", 4*r, t)
+		for j := range halves {
+			a.p("VMULPS %d(BX), %s, %s", j*a.bytes, t, u)
+			a.p("VFMADD213PS %d(SI), %s, %s", j*a.bytes, u, a.sumOf(r, j))
+			a.p("VMOVUPS %s, %d(DX)", a.sumOf(r, j), j*a.bytes)
+		}
+		if r < rows-1 {
+			a.p("ADDQ R13, DX")
+		}
+	}
+}
