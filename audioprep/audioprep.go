@@ -26,7 +26,7 @@
 //
 // # What it does not do
 //
-// It opens no files, knows no HTTP, and decodes no more than
+// It opens no files by name, knows no HTTP, and decodes no more than
 //
 //   - WAV and its kin (RF64, W64) with PCM, ADPCM and MP3; AIFF and AU with PCM;
 //   - CAF with PCM, ALAC and AAC-LC; MP3, FLAC, ADTS AAC;
@@ -34,8 +34,9 @@
 //   - Ogg with Opus, Vorbis and FLAC;
 //   - WebM and Matroska with these, AAC-LC, ALAC, MP3 and PCM.
 //
-// For any other Decode returns a *FormatError that names what was found and what
-// is accepted.
+// Any other goes through a process of ffmpeg, bounded and without a way to other
+// files or the network, where Options name one: see FFmpeg. Where they don't, Decode
+// returns a *FormatError that names what was found and what is accepted.
 package audioprep
 
 import (
@@ -62,6 +63,8 @@ type Info struct {
 	// Track is the number of the one that was decoded, from 1.
 	Tracks []Track
 	Track  int
+	// Decoder is what decoded it if this package did not: "ffmpeg 5.1.9".
+	Decoder string
 	// Faults tells in words what was wrong and repaired or left out, such as
 	// "truncated: the data chunk claims 4294967288 bytes, 290400 are there".
 	// Nil when nothing was wrong.
@@ -99,7 +102,12 @@ func Decode(ctx context.Context, r io.ReadSeeker, opt Options) (*PCM, error) {
 		return nil, err
 	}
 	s := &sink{ctx: ctx, opt: opt}
-	if err = decode(in, s); err == nil {
+	err = decode(in, s)
+	if format := (*FormatError)(nil); opt.FFmpeg != nil && errors.As(err, &format) && format.worthTrying() {
+		s = &sink{ctx: ctx, opt: opt, info: Info{Container: s.info.Container}}
+		err = opt.FFmpeg.decode(in, s, format)
+	}
+	if err == nil {
 		var pcm *PCM
 		if pcm, err = s.finish(); err == nil {
 			return pcm, nil

@@ -1,0 +1,246 @@
+package audioprep
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// realFFmpeg is the one on PATH; without, the test is skipped.
+func realFFmpeg(t testing.TB) *FFmpeg {
+	t.Helper()
+	f, err := FindFFmpeg(context.Background(), "")
+	if errors.Is(err, ErrNoFFmpeg) {
+		t.Skip("no ffmpeg on PATH")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestFFmpegCorpus: what is refused without ffmpeg is heard with it, and sounds like the reference.
+func TestFFmpegCorpus(t *testing.T) {
+	f := realFFmpeg(t)
+	reference, err := decodeFile(t, sharedPath(t, "audio", "formats", "wav-s16-16k-mono.wav"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ path, container, codec string }{
+		{"3gp-amr-nb.3gp", "mp4", "amr_nb"},
+		{"ac3-48000.ac3", "ac3", "ac3"},
+		{"amr-nb-8000.amr", "amr", "amr_nb"},
+		{"mp2-layer2-48000.mp2", "mp2", "mp2"},
+		{"wav-gsm610-8k.wav", "wav", "gsm_ms"},
+		{"wavpack.wv", "wavpack", "wavpack"},
+		{"wma-v2-44100.wma", "asf", "wmav2"},
+	} {
+		t.Run(c.path, func(t *testing.T) {
+			file := sharedPath(t, "audio", "formats", c.path)
+			if _, err := decodeFile(t, file, Options{}); c.codec != "gsm_ms" {
+				var format *FormatError
+				if !errors.As(err, &format) || !format.Convertible() {
+					t.Fatalf("without ffmpeg: got %v, want a FormatError that is convertible", err)
+				}
+			}
+			pcm, err := decodeFile(t, file, Options{FFmpeg: f})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkPCM(t, pcm)
+			info := pcm.Info
+			if info.Decoder == f.String() {
+				if info.Container != c.container || info.Codec != c.codec || len(info.Tracks) != 1 || info.Track != 1 {
+					t.Errorf("got %+v, want %s with one track of %s", info, c.container, c.codec)
+				}
+			} else if c.codec != "gsm_ms" {
+				t.Errorf("got decoder %q", info.Decoder)
+			}
+			least := 0.9
+			if c.codec == "amr_nb" {
+				least = 0.5 // which keeps how a voice sounds, not its waves
+			}
+			if got := bestCorrelation(reference.Samples, pcm.Samples, 1600); got < least {
+				t.Errorf("it does not sound like the reference: correlation %.3f", got)
+			}
+			// From memory, in pieces, as from a file.
+			again, err := Decode(context.Background(), &pieces{Reader: bytes.NewReader(readFile(t, file))}, Options{FFmpeg: f})
+			if err != nil || !equal(again.Samples, pcm.Samples) {
+				t.Errorf("other samples from memory (%v)", err)
+			}
+		})
+	}
+}
+
+// TestFFmpegLimit: what is too long is no more than that.
+func TestFFmpegLimit(t *testing.T) {
+	f := realFFmpeg(t)
+	_, err := decodeFile(t, sharedPath(t, "audio", "formats", "wma-v2-44100.wma"), Options{FFmpeg: f, MaxDuration: time.Second})
+	var limit *LimitError
+	var found *DecodeError
+	if !errors.As(err, &limit) || !errors.As(err, &found) {
+		t.Fatalf("got %v, want a LimitError", err)
+	}
+	if found.Info.Container != "asf" || found.Info.Codec != "wmav2" || found.Info.Duration < time.Second {
+		t.Errorf("got %+v", found.Info)
+	}
+}
+
+// TestFFmpegNotShown: what is no sound costs no process.
+func TestFFmpegNotShown(t *testing.T) {
+	f := fakeFFmpeg(t, `echo shown >&2; exit 1`)
+	for name, b := range map[string]string{
+		"html": "<html><body>no</body></html>", "text": "#EXTM3U\nhttp://localhost/a.ts\n", "png": "\x89PNG\r\n\x1a\n........",
+		"zip": "PK\x03\x04............",
+	} {
+		_, err := Decode(context.Background(), strings.NewReader(b), Options{FFmpeg: f})
+		var format *FormatError
+		if !errors.As(err, &format) || format.Reason != "" {
+			t.Errorf("%s: got %v, want a FormatError without a word from ffmpeg", name, err)
+		}
+	}
+}
+
+// TestFindFFmpeg: what can't be used is told when it is looked for.
+func TestFindFFmpeg(t *testing.T) {
+	for _, c := range []struct{ script, version, want string }{
+		{`echo ffmpeg version 5.1.9-0+deb12u1 Copyright`, "5.1.9", ""},
+		{`echo ffmpeg version n6.0 Copyright`, "6.0", ""},
+		{`echo ffmpeg version N-12345-g0123abc Copyright`, "N", ""},
+		{`yes ffmpeg version 7.1`, "7.1", ""},
+		{`echo ffmpeg version 2.8.17 Copyright`, "", "too old"},
+		{`echo hello`, "", "does not say"},
+		{`exit 3`, "", "exit status 3"},
+	} {
+		f, err := FindFFmpeg(context.Background(), scriptFile(t, c.script))
+		switch {
+		case c.want == "" && (err != nil || f.Version() != c.version):
+			t.Errorf("%s: got %v, %v, want version %s", c.script, f, err, c.version)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: got %v, want %q", c.script, err, c.want)
+		}
+	}
+	if _, err := FindFFmpeg(context.Background(), filepath.Join(t.TempDir(), "none")); err == nil || errors.Is(err, ErrNoFFmpeg) {
+		t.Errorf("got %v, want an error about that path", err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := FindFFmpeg(context.Background(), ""); !errors.Is(err, ErrNoFFmpeg) {
+		t.Errorf("got %v, want ErrNoFFmpeg", err)
+	}
+}
+
+// scriptFile makes a program of a shell script.
+func scriptFile(t testing.TB, script string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ffmpeg")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// fakeFFmpeg is a script in ffmpeg's place.
+func fakeFFmpeg(t testing.TB, script string) *FFmpeg {
+	t.Helper()
+	if _, err := os.Stat("/bin/sh"); err != nil {
+		t.Skip("no shell to fake ffmpeg with")
+	}
+	return &FFmpeg{path: scriptFile(t, script), version: "0", grace: time.Minute}
+}
+
+// auHeader is printf's argument for the header that ffmpeg writes: floats, 8 kHz, mono.
+const auHeader = `'.snd\0\0\0\030\377\377\377\377\0\0\0\006\0\0\037\100\0\0\0\001'`
+
+// TestFFmpegMisbehaves: whatever the program does, the request ends, with an error of a documented kind.
+func TestFFmpegMisbehaves(t *testing.T) {
+	asf := append([]byte("\x30\x26\xb2\x75\x8e\x66\xcf\x11"), make([]byte, 100)...)
+	for _, c := range []struct {
+		name, script string
+		grace        time.Duration
+		check        func(*PCM, error) bool
+	}{
+		{"says no", `echo '[error] file:/proc/self/fd/3: Invalid data' >&2; exit 1`, 0, refusedWith("does not take it either: the file: Invalid data")},
+		{"dies", `kill -9 $$`, 0, refusedWith("killed")},
+		{"says nothing", ``, 0, refusedWith("it found no sound")},
+		{"garbage", `head -c 100000 /dev/zero`, 0, refusedWith("does not take it either")},
+		{"header cut short", `printf .snd`, 0, refusedWith("it found no sound")},
+		{"header without samples", `printf ` + auHeader, 0, func(_ *PCM, err error) bool { return errors.Is(err, ErrEmpty) }},
+		{"absurd rate", `printf '.snd\0\0\0\030\377\377\377\377\0\0\0\006\377\0\0\0\0\0\0\001'`, 0, isCorrupt("sample rate")},
+		{"endless", `printf ` + auHeader + `; cat /dev/zero`, 0, isTooLong},
+		{"endless log", `yes '[error] no' >&2`, time.Second, isCorrupt("keep up")},
+		{"hangs", `sleep 1000`, 50 * time.Millisecond, isCorrupt("keep up")},
+		{"stalls", `printf ` + auHeader + `; head -c 4000 /dev/zero; sleep 1000`, 300 * time.Millisecond, isCorrupt("keep up")},
+		{"leaves somebody behind", `printf ` + auHeader + `; head -c 4000 /dev/zero; sleep 1000 &`, 300 * time.Millisecond, isCorrupt("keep up")},
+		{"ends early", `printf ` + auHeader + `; head -c 40000 /dev/zero; echo '[error] gone' >&2; exit 1`, 0, heard("truncated: ffmpeg ended early: gone")},
+		{"part of a frame", `printf ` + auHeader + `; head -c 40003 /dev/zero; echo '[error] odd' >&2`, 0, heard("damaged: ffmpeg tells of 1 errors, the last: odd")},
+		{"another form's track", `echo '[info]   Stream #0:0: Audio: wmav2, 44100 Hz, stereo' >&2; exit 1`, 0, refusedWith("wmav2")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := fakeFFmpeg(t, c.script)
+			if c.grace > 0 {
+				f.grace = c.grace
+			}
+			pcm, err := Decode(context.Background(), bytes.NewReader(asf), Options{FFmpeg: f, MaxDuration: time.Minute})
+			if !c.check(pcm, err) {
+				t.Errorf("got %v, %v", pcm, err)
+			}
+			if pcm != nil {
+				checkPCM(t, pcm)
+			}
+		})
+	}
+}
+
+func refusedWith(reason string) func(*PCM, error) bool {
+	return func(_ *PCM, err error) bool {
+		var format *FormatError
+		return errors.As(err, &format) && format.Found == "asf" && strings.Contains(format.Reason, reason)
+	}
+}
+
+func isCorrupt(reason string) func(*PCM, error) bool {
+	return func(_ *PCM, err error) bool {
+		var corrupt *CorruptError
+		return errors.As(err, &corrupt) && strings.Contains(err.Error(), reason)
+	}
+}
+
+func isTooLong(_ *PCM, err error) bool {
+	var limit *LimitError
+	return errors.As(err, &limit)
+}
+
+func heard(fault string) func(*PCM, error) bool {
+	return func(pcm *PCM, err error) bool {
+		return err == nil && pcm.Info.Duration == 1250*time.Millisecond && len(pcm.Info.Faults) == 1 && strings.HasPrefix(pcm.Info.Faults[0], fault)
+	}
+}
+
+// TestFFmpegTrack: a track that is not there is a choice that can't be fulfilled.
+func TestFFmpegTrack(t *testing.T) {
+	f := fakeFFmpeg(t, `echo '[info]   Stream #0:1: Audio: wmav2, 44100 Hz, stereo' >&2; echo '[fatal] Stream map matches no streams.' >&2; exit 1`)
+	asf := "\x30\x26\xb2\x75\x8e\x66\xcf\x11......"
+	for _, track := range []int{-1, 2} {
+		_, err := Decode(context.Background(), strings.NewReader(asf), Options{FFmpeg: f, Track: track})
+		var choice *ChoiceError
+		if !errors.As(err, &choice) || choice.Got != track || choice.Have != 1 {
+			t.Errorf("track %d: got %v, want a ChoiceError of 1", track, err)
+		}
+	}
+}
+
+// TestFFmpegCancelled: the request's end is its error, and the program's.
+func TestFFmpegCancelled(t *testing.T) {
+	f := fakeFFmpeg(t, `printf `+auHeader+`; head -c 4000 /dev/zero; exec sleep 1000`)
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	_, err := Decode(ctx, strings.NewReader("\x30\x26\xb2\x75\x8e\x66\xcf\x11......"), Options{FFmpeg: f})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+}

@@ -1,0 +1,175 @@
+package audioprep
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// errLate is why an ffmpeg that does not keep up is ended.
+var errLate = errors.New("ffmpeg does not keep up with real time")
+
+// decode writes to s what ffmpeg makes of an upload that was refused with the error given.
+func (f *FFmpeg) decode(in *input, s *sink, refused *FormatError) error {
+	if s.opt.Track < 0 {
+		return &ChoiceError{What: "track", Got: s.opt.Track, Have: 1}
+	}
+	file, release, err := in.file()
+	if err != nil {
+		return err
+	}
+	defer release()
+	ctx, cancel := context.WithCancelCause(in.ctx)
+	defer cancel(nil)
+	longest := longestExternal
+	if s.opt.MaxDuration > 0 {
+		longest = s.opt.MaxDuration + time.Second // so that a sample beyond the limit arrives
+	}
+	start := time.Now()
+	late := time.AfterFunc(f.grace, func() { cancel(errLate) })
+	defer late.Stop()
+	p, err := startProcess(ctx, f.path, decodeArgs(inputName(file), s.opt.Track-1, longest), file)
+	if err != nil {
+		return withReason(refused, fmt.Sprintf("%s can't be started: %v", f, err))
+	}
+	s.info.Decoder = f.String()
+	err = readAU(p.stdout, s, func() { late.Reset(time.Until(start.Add(f.grace + s.duration()))) })
+	if err != nil && !errors.Is(err, errNoAU) { // then it ends by itself, and may say why
+		p.kill()
+	}
+	exit := p.wait()
+	p.log.tell(s)
+	switch {
+	case in.ctx.Err() != nil:
+		return in.ctx.Err()
+	case context.Cause(ctx) == errLate:
+		return &CorruptError{Container: s.info.Container, Err: errLate}
+	case err != nil && !errors.Is(err, errNoAU):
+		return err
+	case s.opt.Track > len(p.log.streams) && len(p.log.streams) > 0:
+		return &ChoiceError{What: "track", Got: s.opt.Track, Have: len(p.log.streams)}
+	case err != nil:
+		return withReason(refused, fmt.Sprintf("%s does not take it either: %s", f, p.log.why(exit)))
+	case exit != nil:
+		s.faults(fmt.Sprintf("truncated: ffmpeg ended early: %s", p.log.why(exit)))
+	case p.log.errors > 0:
+		s.faults(fmt.Sprintf("damaged: ffmpeg tells of %d errors, the last: %s", p.log.errors, p.log.message))
+	}
+	return nil
+}
+
+// withReason is a FormatError with more about it.
+func withReason(e *FormatError, reason string) error {
+	if e.Reason != "" {
+		reason = e.Reason + "; " + reason
+	}
+	return &FormatError{Found: e.Found, Accepted: e.Accepted, Reason: reason}
+}
+
+// why is what the log says about an end, or how the process ended where it says nothing.
+func (l *ffmpegLog) why(exit error) string {
+	switch {
+	case l.message != "":
+		return l.message
+	case exit != nil:
+		return exit.Error()
+	}
+	return "it found no sound"
+}
+
+// tell notes in s what the log says of the upload.
+func (l *ffmpegLog) tell(s *sink) {
+	if s.info.Container == "" {
+		s.info.Container = l.name()
+	}
+	decoded := l.decoded()
+	for i := range l.streams {
+		st := &l.streams[i]
+		s.info.Tracks = append(s.info.Tracks, Track{
+			Codec: st.codec, SampleRate: st.rate, Channels: st.channels, Language: st.language,
+			Default: st.standard || st == decoded && s.opt.Track == 0,
+		})
+		if st == decoded {
+			s.info.Codec, s.info.Track = st.codec, i+1
+		}
+	}
+}
+
+// errNoAU is what readAU returns where not even a header came.
+var errNoAU = errors.New("no audio came from ffmpeg")
+
+// readAU writes to s the samples of an AU stream of 32-bit floats, whose header is
+// ".snd", its own length, the length of the samples (unknown), 6 for floats, the
+// rate, and the number of channels, 32 bits each. progress is called after each block.
+func readAU(r io.Reader, s *sink, progress func()) error {
+	var head [24]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil || string(head[:4]) != ".snd" || binary.BigEndian.Uint32(head[12:]) != auFloat {
+		return errNoAU
+	}
+	// What follows the header's fixed part is a text.
+	text := int64(binary.BigEndian.Uint32(head[4:])) - int64(len(head))
+	if n, err := io.CopyN(io.Discard, r, min(max(text, 0), 64<<10)); err != nil || n != text {
+		return errNoAU
+	}
+	rate, channels := int64(binary.BigEndian.Uint32(head[16:])), int64(binary.BigEndian.Uint32(head[20:]))
+	if err := s.open(rate, int(channels)); err != nil {
+		return corrupt(s.info.Container, err)
+	}
+	form, _ := newPCM(tagFloat, int(channels), 32, binary.BigEndian)
+	decode := form.decode()
+	raw := make([]byte, 32<<10/form.frameBytes()*form.frameBytes())
+	block := make([]float32, len(raw)/form.sampleBytes)
+	for {
+		n, end := io.ReadFull(r, raw)
+		n -= n % form.frameBytes()
+		decode(block[:n/form.sampleBytes], raw[:n])
+		if err := s.write(block[:n/form.sampleBytes]); err != nil {
+			return err
+		}
+		if end != nil {
+			return nil // how it ended is for the process to say
+		}
+		progress()
+	}
+}
+
+// auFloat is AU's encoding of 32-bit floats.
+const auFloat = 6
+
+// file returns the upload as a file that another program can read from its start, until release is called: the
+// one it already is, or a copy without a name.
+func (in *input) file() (f *os.File, release func(), err error) {
+	if f, ok := in.src.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			_, err := f.Seek(0, io.SeekStart)
+			return f, func() {}, err
+		}
+	}
+	if _, err := in.src.Seek(0, io.SeekStart); err != nil {
+		in.err = err
+		return nil, nil, err
+	}
+	f, err = os.CreateTemp("", "hark-ffmpeg-*")
+	if err != nil {
+		return nil, nil, err
+	}
+	named := os.Remove(f.Name()) != nil // some systems keep the name of an open file
+	release = func() {
+		f.Close()
+		if named {
+			os.Remove(f.Name())
+		}
+	}
+	if _, err = io.Copy(f, inputSource{in}); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return f, release, nil
+}
