@@ -224,10 +224,13 @@ func (m *modelsRmCmd) Run(c *console, cli *commandLine) error {
 	}
 	failed := false
 	for _, name := range m.Names {
-		err := store.Remove(name)
+		whole, err := store.Remove(name)
 		switch {
-		case err == nil:
+		case err == nil && whole:
 			c.note("hark: removed model %s", name)
+			continue
+		case err == nil:
+			c.note("hark: removed what an unfinished download of model %s left", name)
 			continue
 		case errors.Is(err, models.ErrNotCached):
 			err = withHint(fmt.Errorf("model %s is not here", name), "`hark models list` shows what is")

@@ -19,10 +19,16 @@ type Entry struct {
 	// model may have a multilingual vocabulary and still not (distil-large-v3.5):
 	// for that, ask its own configuration.
 	Multilingual bool
+	// Languages are the languages it transcribes, as ISO 639-1 codes. It is empty
+	// for a multilingual Whisper, whose own vocabulary names them.
+	Languages []string
 	// Size is about what a pull from the hub brings, in bytes.
 	Size int64
 	// Files are what a pull from the hub brings.
 	Files []File
+	// Otherwise are what it brings where the hub lacks the first of Files: the
+	// model in another form. Most models have only one.
+	Otherwise []File
 	// Wheels are the Python wheels that together carry the model, in CTranslate2
 	// form, for where the hub is out of reach. Most models have none.
 	Wheels []Wheel
@@ -94,28 +100,41 @@ var catalogue = []Entry{
 	whisper("distil-large-v3.5", "distil-whisper/distil-large-v3.5", false, 3025*mega),
 	whisper("large-v3-turbo", "openai/whisper-large-v3-turbo", true, 1618*mega),
 	whisper("large-v3", "openai/whisper-large-v3", true, 3087*mega),
-	parakeet("parakeet-tdt-0.6b-v2", false),
-	parakeet("parakeet-tdt-0.6b-v3", true),
+	parakeet("parakeet-tdt_ctc-110m", 459*mega, "en"),
+	parakeet("parakeet-tdt-0.6b-v2", 2470*mega, "en"),
+	parakeet("parakeet-tdt-0.6b-v3", 2510*mega, "bg", "cs", "da", "de", "el", "en", "es", "et", "fi", "fr", "hr", "hu", "it",
+		"lt", "lv", "mt", "nl", "pl", "pt", "ro", "ru", "sk", "sl", "sv", "uk"), // of its model card
+	parakeet("parakeet-tdt-1.1b", 4280*mega, "en"),
 }
 
 func whisper(name, repo string, multilingual bool, weights int64) Entry {
+	var languages []string
+	if !multilingual {
+		languages = []string{"en"}
+	}
 	return Entry{
-		Name: name, Family: FamilyWhisper, Repo: repo, Multilingual: multilingual, Size: weights + 3*mega,
+		Name: name, Family: FamilyWhisper, Repo: repo, Multilingual: multilingual, Languages: languages, Size: weights + 3*mega,
 		Files: []File{
-			{Name: "config.json", Size: 2000},
+			{Name: configFile, Size: 2000},
 			{Name: "generation_config.json", Size: 4000, Optional: true},
-			{Name: "tokenizer.json", Size: 5 * mega / 2},
+			{Name: tokenizerFile, Size: 5 * mega / 2},
 			{Name: safetensorsFile, Size: weights},
 		},
 	}
 }
 
-// NVIDIA publishes its models as NeMo archives, named for the repository.
-func parakeet(name string, multilingual bool) Entry {
-	const size = 2470 * mega
+// NVIDIA publishes its models as NeMo archives, named for the repository, and
+// some in transformers' form.
+func parakeet(name string, size int64, languages ...string) Entry {
 	return Entry{
-		Name: name, Family: FamilyParakeet, Repo: "nvidia/" + name, Multilingual: multilingual, Size: size,
+		Name: name, Family: FamilyParakeet, Repo: "nvidia/" + name, Multilingual: len(languages) > 1, Languages: languages, Size: size,
 		Files: []File{{Name: name + nemoSuffix, Size: size}},
+		Otherwise: []File{
+			{Name: configFile, Size: 2000},
+			{Name: processorFile, Size: 1000},
+			{Name: tokenizerFile, Size: mega},
+			{Name: safetensorsFile, Size: size},
+		},
 	}
 }
 

@@ -17,6 +17,9 @@ func missing(t testing.TB, what string) {
 	t.Skip(what)
 }
 
+// tinyParakeet is a small model that NeMo wrote; see the README beside it.
+const tinyParakeet = "../testdata/parakeet-tiny/parakeet-tiny.nemo"
+
 // sharedFile returns the path of a file of the shared reference data.
 func sharedFile(t testing.TB, path string) string {
 	t.Helper()

@@ -41,6 +41,12 @@ func (e *statusError) final() bool {
 	return e.code < 500 && e.code != http.StatusTooManyRequests && e.code != http.StatusRequestTimeout
 }
 
+// isMissing says whether the hub has no such file.
+func isMissing(err error) bool {
+	var status *statusError
+	return errors.As(err, &status) && status.code == http.StatusNotFound
+}
+
 // hubPull fetches one model's files from the hub.
 type hubPull struct {
 	*pull
@@ -63,8 +69,7 @@ func (p *pull) fetchHub(ctx context.Context, dir string) error {
 		h.revision = string(saved)
 	}
 	err := h.fetchAll(ctx)
-	var status *statusError
-	if resumed := h.revision != "main" && !h.pinned; resumed && errors.As(err, &status) && status.code == http.StatusNotFound {
+	if resumed := h.revision != "main" && !h.pinned; resumed && isMissing(err) {
 		// The commit that the earlier pull began with is gone from the hub.
 		if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755), os.RemoveAll(h.revisionFile())); err != nil {
 			return err
@@ -75,12 +80,25 @@ func (p *pull) fetchHub(ctx context.Context, dir string) error {
 	return err
 }
 
+// fetchAll brings the model's files, in its other form where the hub lacks the
+// first.
 func (h *hubPull) fetchAll(ctx context.Context) error {
+	err := h.fetchFiles(ctx, h.entry.Files)
+	if isMissing(err) && len(h.entry.Otherwise) > 0 {
+		if other := h.fetchFiles(ctx, h.entry.Otherwise); other != nil {
+			return fmt.Errorf("%w; %w", err, other)
+		}
+		return nil
+	}
+	return err
+}
+
+func (h *hubPull) fetchFiles(ctx context.Context, files []File) error {
 	h.now.Done, h.now.Total = 0, 0
-	for _, f := range h.entry.Files {
+	for _, f := range files {
 		h.now.Total += f.Size
 	}
-	for _, f := range h.entry.Files {
+	for _, f := range files {
 		if err := h.fetch(ctx, f); err != nil {
 			return err
 		}
@@ -111,7 +129,7 @@ func (h *hubPull) fetch(ctx context.Context, f File) error {
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.As(err, &status) && status.code == http.StatusNotFound && f.Optional:
+		case isMissing(err) && f.Optional:
 			h.now.Done, h.now.Total = before.Done, before.Total-f.Size
 			return nil
 		case errors.As(err, &status) && status.final(), errors.As(err, &hash), isLocal(err):

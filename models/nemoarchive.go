@@ -4,9 +4,14 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"math"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -106,29 +111,29 @@ func isSparse(h *tar.Header) bool {
 }
 
 // addNemo adds the tensors of a NeMo archive.
-func (w *Weights) addNemo(path string) (*nemoArchive, error) {
+func (w *Weights) addNemo(path string) error {
 	w.format = FormatNemo
 	data, err := w.mapped(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	members, err := nemoMembers(data)
 	if err != nil {
-		return nil, &FormatError{File: path, Reason: "not a NeMo archive, or a damaged one: " + err.Error()}
+		return &FormatError{File: path, Reason: "no NeMo archive, or a damaged one: " + err.Error()}
 	}
-	archive := &nemoArchive{path, members}
-	checkpoint, err := archive.member(nemoWeights, len(data)*maxNemoExpansion+nemoSlack)
+	w.nemo = &nemoArchive{path, members}
+	checkpoint, err := w.nemo.member(nemoWeights, math.MaxInt)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	tensors, err := parseTorch(checkpoint)
 	if err != nil {
-		return nil, archive.bad(nemoWeights, err)
+		return w.nemo.bad(nemoWeights, err)
 	}
 	for _, t := range tensors {
 		w.tensors[t.Name] = t
 	}
-	return archive, nil
+	return nil
 }
 
 // nemoArchive is an open archive.
@@ -152,4 +157,27 @@ func (a *nemoArchive) member(name string, limit int) ([]byte, error) {
 		return nil, a.bad(name, fmt.Errorf("%d bytes are more than such a file takes", len(data)))
 	}
 	return data, nil
+}
+
+// nemoFile returns the path of the NeMo archive that path is or holds, "" if
+// there is none.
+func nemoFile(path string) (string, error) {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		return path, nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	archive := ""
+	for _, e := range entries {
+		switch {
+		case !strings.HasSuffix(e.Name(), nemoSuffix):
+		case archive != "":
+			return "", fmt.Errorf("%s: holds more than one NeMo archive: give the path of one", path)
+		default:
+			archive = filepath.Join(path, e.Name())
+		}
+	}
+	return archive, nil
 }

@@ -3,9 +3,7 @@ package models
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 )
 
 // ParakeetModel is an open FastConformer-TDT model, in either of its forms: its
@@ -27,61 +25,29 @@ type ParakeetModel struct {
 // damaged, or of a kind that hark doesn't run, wraps [ErrNoWeights] for a folder
 // without a model, and comes from the operating system otherwise.
 func OpenParakeet(path string) (*ParakeetModel, error) {
-	archive, err := nemoFile(path)
+	weights, err := OpenWeights(path)
 	if err != nil {
 		return nil, err
 	}
-	m := &ParakeetModel{Weights: &Weights{tensors: map[string]Tensor{}}}
-	if archive != "" {
-		err = m.openNemo(archive)
+	m := &ParakeetModel{Weights: weights}
+	if weights.nemo != nil {
+		err = m.readNemo(weights.nemo)
 	} else {
-		err = m.openHF(path)
+		err = m.readHF(path)
 	}
 	if err != nil {
-		return nil, errors.Join(err, m.Close())
+		return nil, errors.Join(err, weights.Close())
 	}
 	return m, nil
 }
 
-// nemoFile returns the path of the NeMo archive that path is or holds, "" if
-// there is none.
-func nemoFile(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	if !info.IsDir() {
-		return path, nil
-	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return "", err
-	}
-	archive := ""
-	for _, e := range entries {
-		switch {
-		case !strings.HasSuffix(e.Name(), nemoSuffix):
-		case archive != "":
-			return "", fmt.Errorf("%s: holds more than one NeMo archive: give the path of one", path)
-		default:
-			archive = filepath.Join(path, e.Name())
-		}
-	}
-	return archive, nil
-}
-
-func (m *ParakeetModel) openNemo(path string) error {
-	archive, err := m.addNemo(path)
-	if err != nil {
-		return err
-	}
-	m.sortNames()
+func (m *ParakeetModel) readNemo(archive *nemoArchive) error {
 	config, err := archive.member(nemoConfig, maxConfigFile)
 	if err != nil {
 		return err
 	}
-	c, tokenizer, err := parseNemoConfig(config)
-	if err != nil {
+	tokenizer := ""
+	if m.Config, tokenizer, err = parseNemoConfig(config); err != nil {
 		return archive.bad(nemoConfig, err)
 	}
 	pieces, err := archive.member(tokenizer, maxTokenizerFile)
@@ -91,15 +57,14 @@ func (m *ParakeetModel) openNemo(path string) error {
 	if m.Tokenizer, err = parseSentencePiece(pieces); err != nil {
 		return archive.bad(tokenizer, err)
 	}
-	if n := m.Tokenizer.Len(); n != c.Vocabulary {
-		return archive.bad(tokenizer, fmt.Errorf("has %d pieces, the configuration %d", n, c.Vocabulary))
+	if n := m.Tokenizer.Len(); n != m.Config.Vocabulary {
+		return archive.bad(tokenizer, fmt.Errorf("has %d pieces, the configuration %d", n, m.Config.Vocabulary))
 	}
-	m.Config = c
 	return nil
 }
 
-// openHF opens a folder of transformers' form.
-func (m *ParakeetModel) openHF(dir string) (err error) {
+// readHF reads what a folder of transformers' form has beside the weights.
+func (m *ParakeetModel) readHF(dir string) (err error) {
 	if m.Config, err = loadHFConfig(dir); err != nil {
 		return err
 	}
@@ -111,10 +76,5 @@ func (m *ParakeetModel) openHF(dir string) (err error) {
 	if m.Tokenizer, err = parseHFPieces(data, m.Config.Vocabulary); err != nil {
 		return &FormatError{File: path, Reason: err.Error()}
 	}
-	weights, err := OpenWeights(dir)
-	if err != nil {
-		return err
-	}
-	m.Weights = weights
 	return m.rename(nemoName)
 }

@@ -10,7 +10,7 @@ import (
 // Both forms of the small model were written by the libraries whose forms they
 // are.
 func TestParakeetForms(t *testing.T) {
-	nemo, hf := openParakeet(t, sharedFile(t, "models/parakeet-tiny/parakeet-tiny.nemo")), openParakeet(t, hfParakeetDir(t))
+	nemo, hf := openParakeet(t, tinyParakeet), openParakeet(t, hfParakeetDir(t))
 	if nemo.Format() != FormatNemo || hf.Format() != FormatSafetensors {
 		t.Errorf("formats %s and %s", nemo.Format(), hf.Format())
 	}

@@ -105,9 +105,11 @@ func (t *PieceTokenizer) bestParts(text string) []string {
 		sums[i+1] = float32(math.Inf(-1))
 	}
 	for begin := 0; begin < len(text); begin += firstRune(text[begin:]) {
+		// The reference compares in double precision and keeps the sum in single,
+		// which decides between splits into the same pieces in another order.
 		offer := func(end int, score float32) {
-			if sum := sums[begin] + score; sum > sums[end] {
-				sums[end], from[end] = sum, begin
+			if sum := float64(sums[begin]) + float64(score); sum > float64(sums[end]) {
+				sums[end], from[end] = float32(sum), begin
 			}
 		}
 		one := begin + firstRune(text[begin:])

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -183,31 +182,11 @@ func (p *pull) tell(must bool) {
 // check reads what was fetched as the engine will. It is what stands between a
 // server that answers everything with a web page and the model's place.
 func (p *pull) check(dir string) error {
-	if p.entry.Family != FamilyWhisper {
-		return nil // a NeMo archive is read by its own reader
+	family, err := checkModel(dir)
+	if err == nil && family != p.entry.Family {
+		err = fmt.Errorf("the hub's files are those of a %s, not of a %s", family, p.entry.Family)
 	}
-	return checkFolder(dir)
-}
-
-// checkFolder reads a model's files as the engine will, but for the weights'
-// values.
-func checkFolder(dir string) error {
-	path := filepath.Join(dir, "config.json")
-	config, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if !json.Valid(config) {
-		return &FormatError{File: path, Reason: "not JSON"}
-	}
-	if _, err := LoadTokenizer(filepath.Join(dir, "tokenizer.json")); err != nil {
-		return err
-	}
-	weights, err := OpenWeights(dir)
-	if err != nil {
-		return err
-	}
-	return weights.Close()
+	return err
 }
 
 // install renames the fetched folder to the model's place. A folder there that

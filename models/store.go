@@ -90,14 +90,14 @@ func envOr(name, otherwise string) string {
 // Dir returns the store's folder, an absolute path that need not exist yet.
 func (s *Store) Dir() string { return s.dir }
 
-// Path returns the folder of a model that is on this machine: one of the store
-// by its name, or any folder with a model by its path. A name of the store goes
-// before a folder of the same name in the working directory: write ./base for
-// the latter.
-func (s *Store) Path(name string) (dir string, ok bool) {
+// Path returns where a model is on this machine: one of the store by its name,
+// or any other by its path, which is that of a folder with a model or of a NeMo
+// archive. A name of the store goes before one in the working directory: write
+// ./base for the latter.
+func (s *Store) Path(name string) (path string, ok bool) {
 	if isPlain(name) {
-		if dir := filepath.Join(s.dir, name); holdsModel(dir) {
-			return dir, true
+		if path := filepath.Join(s.dir, name); holdsModel(path) {
+			return path, true
 		}
 		if _, known := s.find(name); known {
 			return "", false
@@ -115,9 +115,12 @@ func isPlain(name string) bool {
 	return name != "" && name[0] != '.' && filepath.IsLocal(name) && !strings.ContainsAny(name, `/\`)
 }
 
-// holdsModel says whether a folder has a weight file.
-func holdsModel(dir string) bool {
-	entries, err := os.ReadDir(dir)
+// holdsModel says whether path is a folder with a weight file, or a NeMo archive.
+func holdsModel(path string) bool {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		return info.Mode().IsRegular() && strings.HasSuffix(path, nemoSuffix)
+	}
+	entries, err := os.ReadDir(path)
 	if err != nil {
 		return false
 	}
@@ -133,27 +136,23 @@ func holdsModel(dir string) bool {
 // Check returns what is wrong with the files of a model that is on this machine,
 // or nil: whether weights, configuration and tokenizer are there, can be read,
 // and have the lengths that they claim. The weights' values are not read, so it
-// takes well under a second whatever the model's size; nothing is checked of NeMo
-// archives. The error wraps [ErrNotCached] if there is no such model, is a
-// [*FormatError] for a damaged file, and comes from the operating system
-// otherwise.
+// takes well under a second whatever the model's size, but for a compressed NeMo
+// archive. The error wraps [ErrNotCached] if there is no such model, is a
+// [*FormatError] for a damaged file, or one of a kind that hark doesn't run, and
+// comes from the operating system otherwise.
 func (s *Store) Check(name string) error {
-	dir, ok := s.Path(name)
+	path, ok := s.Path(name)
 	if !ok {
 		return fmt.Errorf("%q: %w", name, ErrNotCached)
 	}
-	for _, weights := range []string{safetensorsFile, safetensorsIndex, ctranslate2File} {
-		if exists(filepath.Join(dir, weights)) {
-			return checkFolder(dir)
-		}
-	}
-	return nil // a NeMo archive, or Path would not have found it
+	_, err := checkModel(path)
+	return err
 }
 
 // Cached is a model in the store.
 type Cached struct {
 	Name string
-	Dir  string // absolute
+	Dir  string // absolute; the file, for a NeMo archive that lies in no folder of its own
 	Size int64  // bytes of all its files
 }
 
@@ -194,36 +193,38 @@ func folderSize(dir string) int64 {
 }
 
 // Remove deletes a model from the store, and what an unfinished pull of it
-// left. The error wraps [ErrNotCached] if there is neither. A model that is being
-// pulled is not removed. A process that has the model open keeps it until it
-// closes it.
-func (s *Store) Remove(name string) error {
+// left; whole says whether there was more than that. The error wraps
+// [ErrNotCached] if there was neither. A model that is being pulled is not
+// removed. A process that has the model open keeps it until it closes it.
+func (s *Store) Remove(name string) (whole bool, err error) {
 	if !isPlain(name) {
-		return fmt.Errorf("%q: %w: only models of the store can be removed", name, ErrNotCached)
+		return false, fmt.Errorf("%q: %w: only models of the store can be removed", name, ErrNotCached)
 	}
 	dir, partial := filepath.Join(s.dir, name), s.hidden(name, "partial")
 	if !exists(dir) && !exists(partial) {
-		return fmt.Errorf("%q: %w: `hark models list` shows what is", name, ErrNotCached)
+		return false, fmt.Errorf("%q: %w: `hark models list` shows what is", name, ErrNotCached)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	unlock, err := lock(ctx, s.hidden(name, "lock"), cancel) // a pull may take an hour: do not wait for it
 	if errors.Is(err, context.Canceled) {
-		return fmt.Errorf("%q is being pulled at this moment: stop that pull first", name)
+		return false, fmt.Errorf("%q is being pulled at this moment: stop that pull first", name)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer unlock()
 	// Renamed first, so that a removal that is cut short leaves no half model.
 	removed := s.hidden(name, "removed")
 	if err := os.RemoveAll(removed); err != nil {
-		return err
+		return false, err
 	}
-	if err := os.Rename(dir, removed); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if err := os.Rename(dir, removed); err == nil {
+		whole = true
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return false, err
 	}
-	return errors.Join(os.RemoveAll(removed), os.RemoveAll(partial))
+	return whole, errors.Join(os.RemoveAll(removed), os.RemoveAll(partial))
 }
 
 // hidden returns the path of what the store keeps about a model beside it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -42,16 +43,18 @@ func TestStoreFolder(t *testing.T) {
 	if all, err := s.List(); err != nil || len(all) != 0 {
 		t.Errorf("a store that does not exist: %v, %v", all, err)
 	}
-	if err := s.Remove("base"); !errors.Is(err, ErrNotCached) {
+	if _, err := s.Remove("base"); !errors.Is(err, ErrNotCached) {
 		t.Errorf("removing from it: %v", err)
 	}
 	write(t, s.dir, "base/model.bin", []byte("12345"))
 	write(t, s.dir, "base/more/config.json", []byte("{}"))
 	write(t, s.dir, "mine/mine.nemo", nil)
+	write(t, s.dir, "single.nemo", []byte("12"))
 	write(t, s.dir, "notes/readme.txt", nil)
 	write(t, s.dir, ".tiny.partial/hub/model.safetensors", nil)
 	all, err := s.List()
-	want := fmt.Sprintf("[{base %s 7} {mine %s 0}]", filepath.Join(s.dir, "base"), filepath.Join(s.dir, "mine"))
+	in := func(name string) string { return filepath.Join(s.dir, name) }
+	want := fmt.Sprintf("[{base %s 7} {mine %s 0} {single.nemo %s 2}]", in("base"), in("mine"), in("single.nemo"))
 	if err != nil || fmt.Sprint(all) != want {
 		t.Errorf("List() = %v, %v, want %s", all, err, want)
 	}
@@ -62,11 +65,15 @@ func TestStoreFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, want string }{
-		{"base", filepath.Join(s.dir, "base")},
-		{"mine", filepath.Join(s.dir, "mine")},
+		{"base", in("base")},
+		{"mine", in("mine")},
+		{"single.nemo", in("single.nemo")},
+		{in("mine/mine.nemo"), in("mine/mine.nemo")},
+		{in("base/model.bin"), ""},
+		{in("none.nemo"), ""},
 		{"tiny", ""}, // the catalogue's, which is not there
 		{"./tiny", "./tiny"},
-		{filepath.Join(s.dir, "mine"), filepath.Join(s.dir, "mine")},
+		{in("mine"), in("mine")},
 		{"notes", ""},
 		{"", ""},
 		{".", ""},
@@ -78,8 +85,8 @@ func TestStoreFolder(t *testing.T) {
 		}
 	}
 
-	for _, name := range []string{"", ".", "..", "../x", "./tiny", ".tiny.partial", filepath.Join(s.dir, "base"), "small"} {
-		if err := s.Remove(name); !errors.Is(err, ErrNotCached) {
+	for _, name := range []string{"", ".", "..", "../x", "./tiny", ".tiny.partial", in("base"), "small"} {
+		if _, err := s.Remove(name); !errors.Is(err, ErrNotCached) {
 			t.Errorf("Remove(%q): %v, want ErrNotCached", name, err)
 		}
 	}
@@ -87,16 +94,16 @@ func TestStoreFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Remove("base"); err == nil || !strings.Contains(err.Error(), "is being pulled") {
+	if _, err := s.Remove("base"); err == nil || !strings.Contains(err.Error(), "is being pulled") {
 		t.Errorf("removing a model that is being pulled: %v", err)
 	}
 	unlock()
-	for _, name := range []string{"base", "tiny"} { // tiny's pull was cut
-		if err := s.Remove(name); err != nil {
-			t.Errorf("Remove(%q): %v", name, err)
+	for name, want := range map[string]bool{"base": true, "tiny": false, "single.nemo": true} { // tiny's pull was cut
+		if whole, err := s.Remove(name); whole != want || err != nil {
+			t.Errorf("Remove(%q) = %v, %v, want %v", name, whole, err, want)
 		}
 	}
-	for _, gone := range []string{"base", ".base.removed", ".tiny.partial"} {
+	for _, gone := range []string{"base", ".base.removed", ".tiny.partial", "single.nemo"} {
 		if exists(filepath.Join(s.dir, gone)) {
 			t.Errorf("%s is still there", gone)
 		}
@@ -150,13 +157,17 @@ func TestDamagedModelIsPulledAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, s.dir, "mine/mine.nemo", nil)
-	if err := s.Check("mine"); err != nil {
-		t.Errorf("an archive of another kind: %v", err)
+	var format *FormatError
+	if err := s.Check("mine"); !errors.As(err, &format) {
+		t.Errorf("an empty archive: %v", err)
+	}
+	if err := s.Check(tinyParakeet); err != nil {
+		t.Errorf("an archive by its path: %v", err)
 	}
 }
 
 func TestCatalogue(t *testing.T) {
-	want := strings.Fields("tiny.en tiny base.en base small.en small medium large-v3 large-v3-turbo distil-large-v3.5 parakeet-tdt-0.6b-v2 parakeet-tdt-0.6b-v3")
+	want := strings.Fields("tiny.en tiny base.en base small.en small medium large-v3 large-v3-turbo distil-large-v3.5 parakeet-tdt_ctc-110m parakeet-tdt-0.6b-v2 parakeet-tdt-0.6b-v3 parakeet-tdt-1.1b")
 	if all := Catalogue(); len(all) != len(want) {
 		t.Errorf("%d models, want %d", len(all), len(want))
 	}
@@ -165,8 +176,11 @@ func TestCatalogue(t *testing.T) {
 		if !ok || e.Name != name || !isPlain(name) || strings.Count(e.Repo, "/") != 1 || e.Size == 0 || len(e.Files) == 0 {
 			t.Errorf("%s: %v %+v", name, ok, e)
 		}
-		if e.Multilingual == (strings.HasSuffix(name, ".en") || strings.HasPrefix(name, "distil") || strings.HasSuffix(name, "-v2")) {
+		if e.Multilingual == (strings.HasSuffix(name, ".en") || strings.HasPrefix(name, "distil") || strings.HasPrefix(name, "parakeet") && !strings.HasSuffix(name, "-v3")) {
 			t.Errorf("%s: multilingual %v", name, e.Multilingual)
+		}
+		if !slices.IsSorted(e.Languages) || len(e.Languages) > 0 && e.Multilingual != (len(e.Languages) > 1) {
+			t.Errorf("%s: multilingual %v, languages %v", name, e.Multilingual, e.Languages)
 		}
 		// The parts of each wheel file add up to it.
 		parts := map[string]int64{}

@@ -50,14 +50,22 @@ type Weights struct {
 	names   []string // sorted
 	tensors map[string]Tensor
 	unmaps  []func() error
+	nemo    *nemoArchive // that the tensors are from, or nil
 }
 
-// OpenWeights opens the weights of the model in dir: model.safetensors, else
-// model.safetensors.index.json with the shards that it names, else CTranslate2's
-// model.bin. The error wraps [ErrNoWeights] if there is none of them, is a
+// OpenWeights opens the weights of the model at path: a NeMo archive, or a
+// folder with one, else model.safetensors, else model.safetensors.index.json with
+// the shards that it names, else CTranslate2's model.bin. The error wraps [ErrNoWeights] if there is none of them, is a
 // [*FormatError] if a file is not what it claims to be, and comes from the
 // operating system otherwise.
-func OpenWeights(dir string) (*Weights, error) {
+func OpenWeights(path string) (*Weights, error) {
+	archive, err := nemoFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if archive != "" {
+		return openWeights((*Weights).addNemo, archive)
+	}
 	for _, form := range []struct {
 		file string
 		open func(w *Weights, path string) error
@@ -66,18 +74,21 @@ func OpenWeights(dir string) (*Weights, error) {
 		{safetensorsIndex, (*Weights).addShards},
 		{ctranslate2File, (*Weights).addCTranslate2},
 	} {
-		path := filepath.Join(dir, form.file)
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			continue
+		file := filepath.Join(path, form.file)
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+			return openWeights(form.open, file)
 		}
-		w := &Weights{tensors: map[string]Tensor{}}
-		if err := form.open(w, path); err != nil {
-			return nil, errors.Join(err, w.Close())
-		}
-		w.sortNames()
-		return w, nil
 	}
-	return nil, fmt.Errorf("%s: %w: looked for %s, %s and %s", dir, ErrNoWeights, safetensorsFile, safetensorsIndex, ctranslate2File)
+	return nil, fmt.Errorf("%s: %w: looked for %s, %s, %s and a NeMo archive", path, ErrNoWeights, safetensorsFile, safetensorsIndex, ctranslate2File)
+}
+
+func openWeights(add func(w *Weights, path string) error, path string) (*Weights, error) {
+	w := &Weights{tensors: map[string]Tensor{}}
+	if err := add(w, path); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	w.sortNames()
+	return w, nil
 }
 
 func (w *Weights) sortNames() {
@@ -119,7 +130,7 @@ func (w *Weights) Close() error {
 	for _, unmap := range w.unmaps {
 		err = errors.Join(err, unmap())
 	}
-	w.unmaps, w.tensors, w.names = nil, nil, nil
+	w.unmaps, w.tensors, w.names, w.nemo = nil, nil, nil, nil
 	return err
 }
 
