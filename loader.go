@@ -28,6 +28,8 @@ type loader struct {
 	store   *models.Store
 	device  *cpu.Device
 	why     string // it is this device
+
+	precision string // as given to --precision
 }
 
 func newLoader(ctx context.Context, c *console, cli *commandLine, flags deviceFlags) (*loader, error) {
@@ -39,7 +41,7 @@ func newLoader(ctx context.Context, c *console, cli *commandLine, flags deviceFl
 	if err != nil {
 		return nil, err
 	}
-	return &loader{ctx: ctx, console: c, store: store, device: device, why: why}, nil
+	return &loader{ctx: ctx, console: c, store: store, device: device, why: why, precision: flags.Precision}, nil
 }
 
 // close gives the device back, after the last model on it.
@@ -69,7 +71,7 @@ func (l *loader) load(ctx context.Context, name string) (engine.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := whisper.Load(l.device, dir, name)
+	model, err := whisper.Load(l.device.At(precisionFor(l.precision, name)), dir, name)
 	if err != nil {
 		return nil, withHint(fmt.Errorf("load: %w", err), "if its files are damaged, %s", mend(l.store, name))
 	}

@@ -35,7 +35,7 @@ func TestManyAtOnce(t *testing.T) {
 	if !ok && os.Getenv("CI") == "" {
 		t.Skip("model tiny.en is not here: make models")
 	}
-	device, err := cpu.New(0)
+	device, err := cpu.New(cpu.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

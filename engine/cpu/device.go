@@ -1,6 +1,6 @@
 // Package cpu is the [engine.Device] that computes on the machine's own cores.
 //
-// Numbers are float32 throughout. The arithmetic is package kernels'; what is done here is to
+// Numbers are float32 between operations; what weights are, and what is multiplied, says [Precision]. The arithmetic is package kernels'; what is done here is to
 // cut each operation in blocks and to spread them over a fixed set of threads. A block
 // is a run of rows (of positions, of queries), or, where there are few rows as in
 // a decoder's step, a run of columns. Since every kernel's result for a row
@@ -26,8 +26,14 @@ import (
 	"hark/kernels"
 )
 
-// Device computes on the CPU.
+// Device computes on the CPU. Devices made by [Device.At] share its threads.
 type Device struct {
+	*machine
+	precision Precision
+}
+
+// machine is what devices of any precision share.
+type machine struct {
 	info engine.DeviceInfo
 	pool *pool
 
@@ -49,9 +55,17 @@ type Device struct {
 
 var _ engine.Device = (*Device)(nil)
 
-// New makes a device that computes on a number of threads; 0 means as many as Go may use
-// (GOMAXPROCS). The error is that of a HARK_CPU that names no usable kind of code.
-func New(threads int) (*Device, error) {
+// Config says how a device computes. The zero value is float32 on all cores.
+type Config struct {
+	// Threads is how many threads compute; 0 means as many as Go may use (GOMAXPROCS).
+	Threads int
+	// Precision is that of the weights, and so of the work on them.
+	Precision Precision
+}
+
+// New makes a device. The error is that of a HARK_CPU that names no usable kind of code.
+func New(c Config) (*Device, error) {
+	threads := c.Threads
 	if threads < 0 {
 		return nil, fmt.Errorf("cpu: %d threads: want 1 or more, or 0 for all cores", threads)
 	}
@@ -66,17 +80,22 @@ func New(threads int) (*Device, error) {
 	if threads == 1 {
 		unit = "thread"
 	}
-	return &Device{
-		info: engine.DeviceInfo{
-			Kind:   "cpu",
-			Name:   processorName(),
-			Detail: fmt.Sprintf("%s, %d %s", tier, threads, unit),
-			// Several windows at once would only push each other out of the caches.
-			EncodeGroup: 1,
-		},
-		pool: newPool(threads),
-	}, nil
+	info := engine.DeviceInfo{
+		Kind:   "cpu",
+		Name:   processorName(),
+		Detail: fmt.Sprintf("%s, %d %s", tier, threads, unit),
+		// Several windows at once would only push each other out of the caches.
+		EncodeGroup: 1,
+	}
+	return &Device{&machine{info: info, pool: newPool(threads)}, c.Precision}, nil
 }
+
+// At returns the device with another precision for what is made from now on. It is the same threads: closing one closes both. Handles
+// of any precision work on all.
+func (d *Device) At(p Precision) *Device { return &Device{d.machine, p} }
+
+// Precision is that of the weights made now.
+func (d *Device) Precision() Precision { return d.precision }
 
 // Close ends the device's threads. No operation may be under way.
 func (d *Device) Close() { d.pool.close() }

@@ -48,14 +48,14 @@ func (d *Device) AddPositions(x engine.Tensor, lens []int, t engine.Table) {
 // Embed sets row i of dst to row ids[i] of the linear's weight plus row positions[i] of the table.
 func (d *Device) Embed(dst engine.Tensor, tokens engine.Linear, ids []int32, t engine.Table, positions []int32) {
 	l, tab := tokens.(*linear), t.(*table)
-	need("Embed", "dst", dst, len(ids), l.w.K)
-	if len(positions) != len(ids) || tab.cols != l.w.K {
-		panic(fmt.Sprintf("cpu: Embed: %d ids of width %d, %d positions of width %d", len(ids), l.w.K, len(positions), tab.cols))
+	need("Embed", "dst", dst, len(ids), l.k)
+	if len(positions) != len(ids) || tab.cols != l.k {
+		panic(fmt.Sprintf("cpu: Embed: %d ids of width %d, %d positions of width %d", len(ids), l.k, len(positions), tab.cols))
 	}
 	data := floats(dst)
 	for i, id := range ids {
 		row := data[i*dst.Stride:][:dst.Cols]
-		l.w.Row(int(id), row)
+		l.row(int(id), row)
 		kernels.Add(row, row, tab.row(int(positions[i])))
 	}
 }

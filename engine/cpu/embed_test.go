@@ -131,7 +131,7 @@ func TestBuffers(t *testing.T) {
 }
 
 func TestInfo(t *testing.T) {
-	if _, err := New(-1); err == nil {
+	if _, err := New(Config{Threads: -1}); err == nil {
 		t.Error("-1 threads")
 	}
 	i := newDevice(t, 2).Info()

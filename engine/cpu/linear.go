@@ -17,31 +17,54 @@ const (
 	blocksPerThread = 4
 	// minBlockWork is the fewest multiply-adds worth a block of their own: about a microsecond.
 	minBlockWork = 1 << 15
+	// quantiseRows is how many rows are made integers in a block.
+	quantiseRows = 4 * kernels.StripRows
 )
 
-// linear is a packed weight.
+// linear is a weight [n][k], packed as float32 or as bytes.
 type linear struct {
-	w    *kernels.PackedF32
+	n, k int
+	f32  *kernels.PackedF32
+	i8   *kernels.PackedI8
 	bias []float32
 }
 
-func (l *linear) Shape() (n, k int) { return l.w.N, l.w.K }
+func (l *linear) Shape() (n, k int) { return l.n, l.k }
 
 // NewLinear packs a weight.
 func (d *Device) NewLinear(w, bias []float32, n, k int) (engine.Linear, error) {
 	if n < 1 || k < 1 || len(w) != n*k || bias != nil && len(bias) != n {
 		return nil, fmt.Errorf("cpu: linear of %d x %d: %d weights and %d biases", n, k, len(w), len(bias))
 	}
-	return &linear{kernels.PackF32(w, n, k), slices.Clone(bias)}, nil
+	l := &linear{n: n, k: k, bias: slices.Clone(bias)}
+	if d.precision == F32 {
+		l.f32 = kernels.PackF32(w, n, k)
+	} else {
+		l.i8 = kernels.PackI8(w, n, k, d.precision.fine(n, k))
+	}
+	return l, nil
 }
 
-// linearTask is a product cut in a grid of rows and columns.
+// row copies row i of the weight to dst.
+func (l *linear) row(i int, dst []float32) {
+	if l.i8 != nil {
+		l.i8.Row(i, dst)
+	} else {
+		l.f32.Row(i, dst)
+	}
+}
+
+// linearTask is a product cut in a grid of rows and columns. With weights in bytes the rows of x are made integers first, in blocks
+// of their own.
 type linearTask struct {
 	dst, x   []float32
 	ldd, ldx int
 	m        int
-	w        *kernels.PackedF32
+	l        *linear
 	ep       kernels.Epilogue
+
+	quantising bool
+	integers   kernels.Quantised
 
 	rows, cols int // of a block
 	across     int // blocks side by side
@@ -50,20 +73,26 @@ type linearTask struct {
 // Linear is dst = act(x Wᵀ + bias) + residual.
 func (d *Device) Linear(dst, x engine.Tensor, w engine.Linear, act engine.Activation, residual engine.Tensor) {
 	l := w.(*linear)
-	need("Linear", "x", x, x.Rows, l.w.K)
-	need("Linear", "dst", dst, x.Rows, l.w.N)
+	need("Linear", "x", x, x.Rows, l.k)
+	need("Linear", "dst", dst, x.Rows, l.n)
 	if x.Rows == 0 {
 		return
 	}
 	t := d.linears.get()
-	*t = linearTask{dst: floats(dst), ldd: dst.Stride, x: floats(x), ldx: x.Stride, m: x.Rows, w: l.w,
-		ep: kernels.Epilogue{Bias: l.bias, Act: activation(act)}}
+	t.dst, t.ldd, t.x, t.ldx, t.m, t.l = floats(dst), dst.Stride, floats(x), x.Stride, x.Rows, l
+	t.ep = kernels.Epilogue{Bias: l.bias, Act: activation(act)}
 	if !residual.IsZero() {
-		need("Linear", "residual", residual, x.Rows, l.w.N)
+		need("Linear", "residual", residual, x.Rows, l.n)
 		t.ep.Residual, t.ep.LdResidual = floats(residual), residual.Stride
 	}
+	if l.i8 != nil {
+		t.integers.Reset(t.m, l.k, l.i8.Fine())
+		t.quantising = true
+		d.pool.run(ceilDiv(t.m, quantiseRows), t)
+		t.quantising = false
+	}
 	d.pool.run(t.cut(d.pool.threads), t)
-	*t = linearTask{}
+	t.dst, t.x, t.l, t.ep = nil, nil, nil, kernels.Epilogue{}
 	d.linears.put(t)
 }
 
@@ -71,25 +100,35 @@ func (d *Device) Linear(dst, x engine.Tensor, w engine.Linear, act engine.Activa
 // read once per block, and columns too where there aren't rows enough for all threads.
 func (t *linearTask) cut(threads int) int {
 	down := ceilDiv(t.m, rowBlock)
-	t.rows = ceilDiv(ceilDiv(t.m, down), 12) * 12
+	t.rows = ceilDiv(ceilDiv(t.m, down), kernels.StripRows) * kernels.StripRows
 	down = ceilDiv(t.m, t.rows)
 
 	wanted := ceilDiv(threads*blocksPerThread, down)
-	worth := max(1, min(t.rows, t.m)*t.w.N*t.w.K/minBlockWork)
-	grains := ceilDiv(t.w.N, kernels.NBlock)
+	worth := max(1, min(t.rows, t.m)*t.l.n*t.l.k/minBlockWork)
+	grains := ceilDiv(t.l.n, kernels.NBlock)
 	if threads == 1 {
 		wanted = 1
 	}
 	t.cols = ceilDiv(grains, min(wanted, worth, grains)) * kernels.NBlock
-	t.across = ceilDiv(t.w.N, t.cols)
+	t.across = ceilDiv(t.l.n, t.cols)
 	return down * t.across
 }
 
 func (t *linearTask) block(_, i int) {
+	if t.quantising {
+		r := i * quantiseRows
+		t.integers.Quantise(r, t.x[r*t.ldx:], t.ldx, min(quantiseRows, t.m-r))
+		return
+	}
 	r, n := i/t.across*t.rows, i%t.across*t.cols
+	rows, end := min(t.rows, t.m-r), min(n+t.cols, t.l.n)
 	ep := t.ep
 	if ep.Residual != nil {
 		ep.Residual = ep.Residual[r*ep.LdResidual:]
 	}
-	kernels.MatMul(t.dst[r*t.ldd:], t.ldd, t.x[r*t.ldx:], t.ldx, min(t.rows, t.m-r), t.w, n, min(n+t.cols, t.w.N), ep)
+	if t.l.i8 != nil {
+		kernels.MatMulI8(t.dst[r*t.ldd:], t.ldd, &t.integers, r, rows, t.l.i8, n, end, ep)
+	} else {
+		kernels.MatMul(t.dst[r*t.ldd:], t.ldd, t.x[r*t.ldx:], t.ldx, rows, t.l.f32, n, end, ep)
+	}
 }

@@ -149,7 +149,7 @@ func onDevices(t *testing.T, test func(t *testing.T, d *Device)) {
 
 func newDevice(tb testing.TB, threads int) *Device {
 	tb.Helper()
-	d, err := New(threads)
+	d, err := New(Config{Threads: threads})
 	if err != nil {
 		tb.Fatal(err)
 	}

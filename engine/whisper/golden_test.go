@@ -64,7 +64,7 @@ func goldenArray(t testing.TB, path ...string) (shape []int, data []float32) {
 
 // One device and one copy of each model for all tests: loading takes longer than most of them.
 var (
-	testDevice = sync.OnceValues(func() (*cpu.Device, error) { return cpu.New(0) })
+	testDevice = sync.OnceValues(func() (*cpu.Device, error) { return cpu.New(cpu.Config{}) })
 	testModels sync.Map // name to func() (*Model, error)
 )
 

@@ -1,0 +1,42 @@
+package cpu
+
+import "fmt"
+
+// Precision is the number format in which a model's weights are kept and multiplied. Sums, layer norms, softmax and the residual
+// stream are float32 in all of them, as are convolutions: a stem's are few, and its errors reach everything.
+type Precision uint8
+
+const (
+	// F32 is float32 throughout.
+	F32 Precision = iota
+	// Int8 has weights in eight bits per output and activations in eight, with a second byte where a number is far above its row's
+	// mean. Attention is in 12 to 15 bits.
+	Int8
+	// Int8Fast has activations in eight bits alone, except for what the output layer reads. Where the CPU lacks VNNI it is a good deal
+	// faster than Int8, and elsewhere a little.
+	Int8Fast
+)
+
+var precisionNames = [...]string{"f32", "int8", "int8-fast"}
+
+// String returns the name that ParsePrecision takes.
+func (p Precision) String() string {
+	if int(p) < len(precisionNames) {
+		return precisionNames[p]
+	}
+	return fmt.Sprintf("Precision(%d)", uint8(p))
+}
+
+// ParsePrecision finds a precision by its name.
+func ParsePrecision(name string) (p Precision, ok bool) {
+	for i, n := range precisionNames {
+		if n == name {
+			return Precision(i), true
+		}
+	}
+	return 0, false
+}
+
+// fine reports whether a linear of n outputs and k inputs takes rows of up to two bytes. An output layer, of far more outputs than a
+// graph is wide, always does: its near ties are what decides between tokens.
+func (p Precision) fine(n, k int) bool { return p == Int8 || n > 8*k }
