@@ -69,7 +69,7 @@ func TestMelFilters(t *testing.T) {
 		if rows != bins || cols != 201 {
 			t.Fatalf("reference of %d x %d", rows, cols)
 		}
-		got := melFilters(bins)
+		got := MelFilters(bins, melFFT)
 		for i := range want {
 			if math.Abs(float64(got[i]-want[i])) > 1e-7 {
 				t.Fatalf("%d bins: filter %d at FFT bin %d: got %v, want %v", bins, i/cols, i%cols, got[i], want[i])
@@ -173,7 +173,7 @@ func naiveMel(samples []float32, frames, bins int) []float64 {
 		}
 		return 0
 	}
-	filters := melFilters(bins)
+	filters := MelFilters(bins, melFFT)
 	out, best := make([]float64, 0, frames*bins), math.Inf(-1)
 	for t := range frames {
 		var power [melPowers]float64
