@@ -1,0 +1,126 @@
+package parakeet
+
+import (
+	"hark/engine"
+	"hark/models"
+)
+
+// source is where weights come from, by NeMo's names; a [models.ParakeetModel] is one.
+type source interface {
+	Tensor(name string) (models.Tensor, bool)
+	Read(dst []float32, name string, shape ...int) error
+}
+
+// loader reads tensors and hands them to the device. The first failure sticks; the graph is built to its
+// end and the error asked for once.
+type loader struct {
+	dev     engine.Device
+	weights source
+	err     error
+	bytes   int64     // of the weights read, in single precision
+	scratch []float32 // reused: a device copies what it is given
+}
+
+// tensor reads a tensor of the given shape into memory of its own. In case of failure it returns zeros of that
+// size, so that the caller can go on.
+func (l *loader) tensor(name string, shape ...int) []float32 {
+	dst := make([]float32, product(shape))
+	l.read(dst, name, shape...)
+	return dst
+}
+
+// optional is tensor, but nil if the model is not meant to have it.
+func (l *loader) optional(meant bool, name string, shape ...int) []float32 {
+	if !meant {
+		return nil
+	}
+	return l.tensor(name, shape...)
+}
+
+// read reads a tensor of the given shape to dst.
+func (l *loader) read(dst []float32, name string, shape ...int) {
+	if l.err == nil {
+		l.bytes += int64(4 * len(dst))
+		l.err = l.weights.Read(dst, name, shape...)
+	}
+}
+
+// reuse returns memory of the given size, which the next call reuses.
+func (l *loader) reuse(size int) []float32 {
+	if cap(l.scratch) < size {
+		l.scratch = make([]float32, size)
+	}
+	return l.scratch[:size]
+}
+
+// linear reads the matrix [n][k] of a module, with its bias if it has one. tail is what follows n and k in the
+// tensor's shape: 1 for a convolution that is a linear layer.
+func (l *loader) linear(module string, n, k int, biased bool, tail ...int) engine.Linear {
+	w := l.reuse(n * k)
+	l.read(w, module+".weight", append([]int{n, k}, tail...)...)
+	return l.newLinear(w, l.optional(biased, module+".bias", n), n, k)
+}
+
+// scaled is linear with weights and bias multiplied by scale, so that the layer's output is.
+func (l *loader) scaled(module string, n, k int, biased bool, scale float32) engine.Linear {
+	w := l.reuse(n * k)
+	l.read(w, module+".weight", n, k)
+	bias := l.optional(biased, module+".bias", n)
+	multiply(w, scale)
+	multiply(bias, scale)
+	return l.newLinear(w, bias, n, k)
+}
+
+// stacked reads matrices [n][k] as one, one above the other.
+func (l *loader) stacked(modules []string, n, k int, biased bool) engine.Linear {
+	w, bias := l.reuse(len(modules)*n*k), l.zeros(biased, len(modules)*n)
+	for i, m := range modules {
+		l.read(w[i*n*k:][:n*k], m+".weight", n, k)
+		if biased {
+			l.read(bias[i*n:][:n], m+".bias", n)
+		}
+	}
+	return l.newLinear(w, bias, len(modules)*n, k)
+}
+
+// zeros is a slice of n zeros, nil unless it is meant to be.
+func (l *loader) zeros(meant bool, n int) []float32 {
+	if !meant {
+		return nil
+	}
+	return make([]float32, n)
+}
+
+func (l *loader) newLinear(w, bias []float32, n, k int) engine.Linear {
+	if l.err != nil {
+		return nil
+	}
+	linear, err := l.dev.NewLinear(w, bias, n, k)
+	l.err = err
+	return linear
+}
+
+// norm reads a layer norm.
+func (l *loader) norm(module string, width int) engine.Norm {
+	gamma, beta := l.tensor(module+".weight", width), l.tensor(module+".bias", width)
+	if l.err != nil {
+		return nil
+	}
+	norm, err := l.dev.NewNorm(gamma, beta, 1e-5) // torch.nn.LayerNorm's default, which NeMo keeps
+	l.err = err
+	return norm
+}
+
+func multiply(x []float32, scale float32) {
+	for i := range x {
+		x[i] *= scale
+	}
+}
+
+func product(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}
