@@ -93,7 +93,7 @@ func (l *ffmpegLog) tell(s *sink) {
 			Codec: st.codec, SampleRate: st.rate, Channels: st.channels, Language: st.language,
 			Default: st.standard || st == decoded && s.opt.Track == 0,
 		})
-		if st == decoded {
+		if st == decoded && st.codec != "none" { // which it says where it knows no decoder
 			s.info.Codec, s.info.Track = st.codec, i+1
 		}
 	}

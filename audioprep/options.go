@@ -17,6 +17,8 @@ type Options struct {
 	Separate bool
 	// FFmpeg decodes what this package does not. nil: nothing does.
 	FFmpeg *FFmpeg
+
+	meter *meter // looks at the samples as they were recorded; nil: nobody does
 }
 
 // MaxSeparate is the most channels that are kept apart.

@@ -84,6 +84,9 @@ func (s *sink) open(rate int64, channels int) error {
 	for _, l := range s.lines {
 		l.rs = newResampler(s.rate, SampleRate)
 	}
+	if s.opt.meter != nil {
+		s.opt.meter.open(s.rate, channels)
+	}
 	return nil
 }
 
@@ -129,6 +132,9 @@ func (s *sink) write(block []float32) error {
 		return err
 	}
 	s.clean(block)
+	if s.opt.meter != nil {
+		s.opt.meter.write(block)
+	}
 	s.frames += int64(len(block) / s.channels)
 	if got := s.duration(); s.opt.MaxDuration > 0 && got > s.opt.MaxDuration {
 		return &LimitError{What: "duration", Got: got, Max: s.opt.MaxDuration}

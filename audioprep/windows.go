@@ -65,18 +65,23 @@ func Windows(ctx context.Context, samples []float32, maxSamples int) ([]Window, 
 	if err != nil {
 		return nil, err
 	}
-	if len(samples) <= maxSamples {
+	return t.windows(len(samples), maxSamples), nil
+}
+
+// windows cuts the samples that the track was found in.
+func (t *track) windows(samples, maxSamples int) []Window {
+	if samples <= maxSamples {
 		if !t.any() {
-			return nil, nil
+			return nil
 		}
-		return []Window{{Start: 0, End: len(samples)}}, nil
+		return []Window{{Start: 0, End: samples}}
 	}
 	var ws []Window
 	for _, s := range t.stretches() {
-		start, end := s[0]*specHop, min(s[1]*specHop, len(samples))
+		start, end := s[0]*specHop, min(s[1]*specHop, samples)
 		ws = t.cut(ws, start, end, maxSamples)
 	}
-	return ws, nil
+	return ws
 }
 
 // stretches returns the frames to keep, [from, to) each: speech with its
