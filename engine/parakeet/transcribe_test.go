@@ -1,0 +1,265 @@
+package parakeet
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"hark/engine"
+)
+
+// goldenUtterance is what NeMo made of a recording.
+type goldenUtterance struct {
+	Name              string
+	Tokens            []int32
+	Frames, Durations []int
+	Text              string
+	Words             []goldenSpan
+	Segments          []goldenSpan
+	MaxProb           goldenConfidence `json:"confidence_max_prob"`
+	Entropy           goldenConfidence `json:"confidence_entropy"`
+	PaddedTo1s        *goldenUtterance `json:"nemo_transcribe_padded_to_1s"`
+}
+
+type goldenSpan struct {
+	Word, Segment string
+	Start, End    float64
+}
+
+type goldenConfidence struct{ Token, Word []float64 }
+
+func utterances(t testing.TB, model string) []goldenUtterance {
+	t.Helper()
+	var golden struct{ Utterances []goldenUtterance }
+	goldenJSON(t, &golden, model+".json")
+	if len(golden.Utterances) == 0 {
+		t.Fatal("no utterances")
+	}
+	return golden.Utterances
+}
+
+// loadTiny is the small trained model, with windows of a minute.
+func loadTiny(t testing.TB) *Model {
+	t.Helper()
+	m, err := Load(newTestDevice(t), shared(t, "models", "parakeet-tiny", "parakeet-tiny.nemo"), "tiny", Config{MaxWindowSamples: 60 * engine.SampleRate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// loadShape is the random model of the released models' shapes.
+func loadShape(t testing.TB, f *formula) *Model {
+	t.Helper()
+	m, err := load(newTestDevice(t), f.config(), f, nil, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	m.minSamples = 0
+	return m
+}
+
+// unpadded lets a model hear short recordings as the goldens' model did.
+func (m *Model) unpadded() *Model {
+	m.minSamples = 0
+	return m
+}
+
+func whole(samples []float32) []engine.Span { return []engine.Span{{Start: 0, End: len(samples)}} }
+
+// newJob is a job of one window.
+func newJob(t testing.TB, m *Model, samples []float32, o engine.Options) *job {
+	t.Helper()
+	j, err := m.NewJob(samples, whole(samples), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j.(*job)
+}
+
+// runJobs runs the windows of jobs, in batches of a size that others join as places get free.
+func runJobs(t testing.TB, m *Model, jobs []*job, batch int) {
+	t.Helper()
+	var windows []engine.Window
+	for _, j := range jobs {
+		windows = append(windows, j.Next(len(j.windows))...)
+	}
+	left := windows[min(batch, len(windows)):]
+	m.Run(context.Background(), windows[:min(batch, len(windows))], func(free int) []engine.Window {
+		n := min(free, batch, len(left))
+		more := left[:n]
+		left = left[n:]
+		return more
+	}, func(_ engine.Window, err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if len(left) > 0 {
+		t.Fatalf("%d windows were left over", len(left))
+	}
+}
+
+// checkTokens holds what was heard to the golden tokens, frames and durations.
+func checkTokens(t *testing.T, got []token, want *goldenUtterance) {
+	t.Helper()
+	var ids []int32
+	var frames, durations []int
+	for _, k := range got {
+		ids, frames, durations = append(ids, k.id), append(frames, k.frame), append(durations, k.duration)
+	}
+	if !slices.Equal(ids, want.Tokens) || !slices.Equal(frames, want.Frames) || !slices.Equal(durations, want.Durations) {
+		t.Errorf("%s:\ntokens    %v\nwant      %v\nframes    %v\nwant      %v\ndurations %v\nwant      %v",
+			want.Name, ids, want.Tokens, frames, want.Frames, durations, want.Durations)
+	}
+}
+
+// TestGreedyGolden holds what is heard in each recording, alone and in batches of several sizes and orders, to the goldens.
+func TestGreedyGolden(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		load func() *Model
+	}{
+		{"tiny", func() *Model { return loadTiny(t).unpadded() }},
+		{"shape", func() *Model { return loadShape(t, newFormula(t, 2)) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := c.load()
+			all := utterances(t, c.name)
+			for _, batch := range []int{1, 2, 5, 12} {
+				for order := range 2 {
+					var jobs []*job
+					for _, u := range all {
+						jobs = append(jobs, newJob(t, m, recordingSamples(t, u.Name), engine.Options{}))
+					}
+					runJobs(t, m, jobs, batch)
+					for i := range all {
+						checkTokens(t, jobs[i].windows[0].heard, &all[i])
+					}
+					if slices.Reverse(all); order == 0 && batch == 1 {
+						break // alone, the order is nothing
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestForcedGolden holds a model that never leaves a frame by itself to the golden: ten tokens each, then a step.
+func TestForcedGolden(t *testing.T) {
+	f := newFormula(t, 2)
+	var golden struct {
+		Forced struct {
+			goldenUtterance
+			Blank     float64 `json:"blank_bias_add"`
+			Duration0 float64 `json:"duration0_bias_add"`
+		}
+	}
+	goldenJSON(t, &golden, "shape.json")
+	f.BlankBias += golden.Forced.Blank
+	f.DurationBias[0] += golden.Forced.Duration0
+	m := loadShape(t, f)
+	j := newJob(t, m, recordingSamples(t, golden.Forced.Name), engine.Options{})
+	runJobs(t, m, []*job{j}, 1)
+	golden.Forced.Durations = make([]int, len(golden.Forced.Tokens))
+	checkTokens(t, j.windows[0].heard, &golden.Forced.goldenUtterance)
+}
+
+// TestResultGolden holds text, words, segments and confidences to the goldens.
+func TestResultGolden(t *testing.T) {
+	m := loadTiny(t).unpadded()
+	for _, u := range utterances(t, "tiny") {
+		t.Run(u.Name, func(t *testing.T) {
+			j := newJob(t, m, recordingSamples(t, u.Name), engine.Options{WordTimestamps: true})
+			runJobs(t, m, []*job{j}, 1)
+			heard := j.windows[0].heard
+			tokens := placeTokens(heard, 0, m.config.FrameSeconds())
+			refineTimes(m.pieces, tokens)
+			words := splitWords(m.pieces, tokens)
+			checkSpans(t, "words", wordSpans(words), u.Words)
+			var segments []goldenSpan
+			for _, s := range splitSegments(words) {
+				segments = append(segments, goldenSpan{Segment: segmentResult(s, math.Inf(1), false).Text[1:], Start: s[0].start, End: s[len(s)-1].end})
+			}
+			checkSpans(t, "segments", segments, u.Segments)
+
+			n := float64(m.dec.steps.blank) + 1
+			for i, k := range heard {
+				// NeMo's max_prob goes from 0, for equal ones, to 1.
+				if p := (math.Exp(float64(k.logProb))*n - 1) / (n - 1); math.Abs(p-u.MaxProb.Token[i]) > 1e-3 {
+					t.Errorf("token %d: maximum %.5f, want %.5f", i, p, u.MaxProb.Token[i])
+				}
+				if c := float64(k.confidence); math.Abs(c-u.Entropy.Token[i]) > 1e-3 {
+					t.Errorf("token %d: confidence %.5f, want %.5f", i, c, u.Entropy.Token[i])
+				}
+			}
+			r := j.Result()
+			if r.Text() != u.Text {
+				t.Errorf("text:\ngot  %q\nwant %q", r.Text(), u.Text)
+			}
+			if r.Language != "en" {
+				t.Errorf("language %q", r.Language)
+			}
+			at := 0
+			for _, s := range r.Segments {
+				for _, w := range s.Words {
+					if math.Abs(w.Confidence-u.Entropy.Word[at]) > 1e-3 {
+						t.Errorf("word %q: confidence %.5f, want %.5f", w.Text, w.Confidence, u.Entropy.Word[at])
+					}
+					at++
+				}
+			}
+			if at != len(u.Entropy.Word) {
+				t.Errorf("%d words, want %d", at, len(u.Entropy.Word))
+			}
+		})
+	}
+}
+
+func wordSpans(words []spokenWord) (spans []goldenSpan) {
+	for _, w := range words {
+		spans = append(spans, goldenSpan{Word: w.text, Start: w.start, End: w.end})
+	}
+	return spans
+}
+
+func checkSpans(t *testing.T, what string, got, want []goldenSpan) {
+	t.Helper()
+	same := func(a, b goldenSpan) bool {
+		return a.Word == b.Word && a.Segment == b.Segment && math.Abs(a.Start-b.Start) < 1e-9 && math.Abs(a.End-b.End) < 1e-9
+	}
+	if !slices.EqualFunc(got, want, same) {
+		t.Errorf("%s:\ngot  %+v\nwant %+v", what, got, want)
+	}
+}
+
+// TestShortRecordingsArePadded holds a recording of less than a second to what NeMo's transcribe() hears, its times moved back.
+func TestShortRecordingsArePadded(t *testing.T) {
+	m := loadTiny(t)
+	checked := 0
+	for _, u := range utterances(t, "tiny") {
+		if u.PaddedTo1s == nil {
+			continue
+		}
+		samples := recordingSamples(t, u.Name)
+		j := newJob(t, m, samples, engine.Options{WordTimestamps: true})
+		runJobs(t, m, []*job{j}, 1)
+		before := float64((engine.SampleRate-len(samples))/2) / engine.SampleRate
+		var want []goldenSpan
+		for _, w := range u.PaddedTo1s.Words {
+			want = append(want, goldenSpan{Word: w.Word, Start: w.Start - before, End: w.End - before})
+		}
+		var got []goldenSpan
+		for _, w := range j.Result().Segments[0].Words {
+			got = append(got, goldenSpan{Word: w.Text[1:], Start: w.Start, End: w.End})
+		}
+		checkSpans(t, u.Name, got, want)
+		checked++
+	}
+	if checked == 0 {
+		t.Error("no recording is that short")
+	}
+}
