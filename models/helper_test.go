@@ -56,13 +56,18 @@ func realModel(t testing.TB, name string) string {
 	return dir
 }
 
-func readJSON(t testing.TB, path string, v any) {
+func readFile(t testing.TB, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(data, v); err != nil {
+	return data
+}
+
+func readJSON(t testing.TB, path string, v any) {
+	t.Helper()
+	if err := json.Unmarshal(readFile(t, path), v); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
 }

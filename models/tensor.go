@@ -77,9 +77,9 @@ func (t Tensor) Len() int {
 	return n
 }
 
-// Float32 converts the elements of an F32, F16 or BF16 tensor into dst, which
-// must be Len() long. Every value is kept exactly, subnormal ones and the bits
-// of a NaN included. It fails for another type, and for a dst of another length.
+// Float32 converts the elements of an F32, F16, BF16 or F64 tensor into dst,
+// which must be Len() long. Every value is kept exactly, subnormal ones and the
+// bits of a NaN included; those of F64 are rounded to the nearest. It fails for another type, and for a dst of another length.
 // It may be called from several goroutines at once.
 func (t Tensor) Float32(dst []float32) error {
 	if n := t.Len(); len(dst) != n || len(t.Data) != n*t.DType.Size() {
@@ -92,8 +92,12 @@ func (t Tensor) Float32(dst []float32) error {
 		float32FromF16(dst, t.Data)
 	case BF16:
 		float32FromBF16(dst, t.Data)
+	case F64:
+		for i := range dst {
+			dst[i] = float32(math.Float64frombits(binary.LittleEndian.Uint64(t.Data[8*i:])))
+		}
 	default:
-		return fmt.Errorf("tensor %q: type %v: only F32, F16 and BF16 convert to float32", t.Name, t.DType)
+		return fmt.Errorf("tensor %q: type %v: only floats convert to float32", t.Name, t.DType)
 	}
 	return nil
 }

@@ -123,6 +123,14 @@ func (y *yamlConfig) want(path, otherwise string, allowed ...string) {
 	y.fail(path, "%.100q is not run: only %s is", value, strings.Join(allowed, " or "))
 }
 
+// wantBool fails if there is a value, and it's another than the one wanted, which
+// is the default.
+func (y *yamlConfig) wantBool(path string, wanted bool) {
+	if y.bool(path, wanted) != wanted {
+		y.fail(path, "%v is not run: only %v is", !wanted, wanted)
+	}
+}
+
 func (y *yamlConfig) int(path string, otherwise int) int {
 	return decodeYAML(y, path, otherwise)
 }
