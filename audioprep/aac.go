@@ -124,7 +124,7 @@ func adtsChainAt(b []byte, atEnd bool) bool {
 // could start with.
 func (d *adtsDecoder) pass() {
 	b := d.w.fill(4 << 10)
-	if n := tagBytes(b); n > 0 && n <= int64(len(b))+d.w.in.left() {
+	if n := tagBytes(b); n > 0 && d.w.has(n) {
 		for n > 0 && len(b) > 0 {
 			k := min(n, int64(len(b)))
 			d.w.skip(int(k))
@@ -195,8 +195,8 @@ func (d *adtsDecoder) begin(h aac.ADTSHeader, b []byte) error {
 		return &CorruptError{Container: "aac", Err: err}
 	}
 	if d.dec == nil {
-		guess := d.w.in.size / int64(h.Bytes) * int64(h.Packets*aac.Frame)
-		if err := d.s.expect(guess, false, d.w.in.size); err != nil {
+		guess := d.w.in.soFar() / int64(h.Bytes) * int64(h.Packets*aac.Frame)
+		if err := d.s.expect(guess, false, d.w.in.soFar()); err != nil {
 			return err
 		}
 		d.lost = 0 // what stands before the first frame is no loss

@@ -169,41 +169,45 @@ func (d *adpcmDecoder) ima(dst []float32, b []byte) {
 	}
 }
 
-// decodeADPCM decodes the data chunks of a WAV file.
-func (w *wavFile) decodeADPCM(in *input, s *sink) error {
-	f := w.format
-	d, frames, err := newADPCM(f)
-	if err != nil {
-		return corrupt(s.info.Container, err)
+// decodeADPCM decodes a data chunk.
+func (w *wavFile) decodeADPCM(d wavData) error {
+	f, t := w.format, w.packets
+	if t == nil {
+		dec, frames, err := newADPCM(f)
+		if err != nil {
+			return w.corrupt(err)
+		}
+		w.s.info.Codec = map[uint16]string{tagMSADPCM: "adpcm_ms", tagIMAADPCM: "adpcm_ima"}[f.tag]
+		if err := w.s.open(f.rate, f.channels); err != nil {
+			return w.corrupt(err)
+		}
+		t = &sampleTrack{in: w.in, s: w.s, dec: dec, frame: frames}
+		w.packets = t
 	}
-	s.info.Codec = map[uint16]string{tagMSADPCM: "adpcm_ms", tagIMAADPCM: "adpcm_ima"}[f.tag]
-	if err := s.open(f.rate, f.channels); err != nil {
-		return &CorruptError{Container: s.info.Container, Err: err}
-	}
-	bytes := int64(0)
-	for _, c := range w.data {
-		bytes += c.size
-	}
-	if err := s.expect(bytes/int64(f.blockAlign)*int64(frames), true, in.size); err != nil {
-		return err
-	}
-	t := &sampleTrack{in: in, s: s, dec: d, frame: frames}
-	for _, c := range w.data {
-		for c.size > 0 {
-			block := span{c.pos, min(c.size, int64(f.blockAlign))}
-			if more, err := t.packet(block); !more || err != nil {
-				return err
+	for left := d.claimed; left > 0; left -= int64(f.blockAlign) {
+		block := span{d.pos + d.claimed - left, min(left, int64(f.blockAlign))}
+		if !w.in.reaches(block.pos + block.size) {
+			// The last one may be short.
+			if block.size = w.in.total() - block.pos; block.size <= 0 {
+				break
 			}
-			c.pos += block.size
-			c.size -= block.size
 		}
-	}
-	t.note()
-	if t.good == 0 {
-		if t.first == nil {
-			return ErrEmpty
+		if more, err := t.packet(block); !more || err != nil {
+			return err
 		}
-		return &CorruptError{Container: s.info.Container, Err: t.first}
 	}
 	return nil
+}
+
+// finishADPCM says what was wrong with the blocks.
+func (w *wavFile) finishADPCM() error {
+	t := w.packets
+	t.note()
+	switch {
+	case t.good > 0:
+		return nil
+	case t.first == nil:
+		return ErrEmpty
+	}
+	return w.corrupt(t.first)
 }

@@ -34,7 +34,7 @@ func decodeAIFF(in *input, s *sink) error {
 	if err := in.seek(in.pos + 12); err != nil {
 		return err
 	}
-	for in.left() >= 8 && !(a.hasComm && a.data != nil) {
+	for !(a.hasComm && a.data != nil) && in.has(8) {
 		var h [8]byte
 		if _, err := in.readFull(h[:]); err != nil {
 			return bad(err)
@@ -54,6 +54,9 @@ func decodeAIFF(in *input, s *sink) error {
 			a.claimed = start + size - pos
 			a.data = &span{pos, a.claimed}
 		}
+		if a.hasComm && a.data != nil {
+			break // the rest need not have arrived
+		}
 		if err := in.seek(start + size + size%2); err != nil {
 			return err
 		}
@@ -72,9 +75,9 @@ func decodeAIFF(in *input, s *sink) error {
 	case n > 0 && (n < claimed || claimed < 0):
 		claimed = n
 	case claimed < 0:
-		claimed = -1
+		claimed = toEnd
 	}
-	if claimed == 0 || a.data.pos >= in.size {
+	if claimed == 0 || !in.reaches(a.data.pos+1) {
 		return ErrEmpty
 	}
 	return decodePCM(in, s, "aiff", a.pcm, a.rate, a.data.pos, claimed)

@@ -34,9 +34,9 @@ func decodeAU(in *input, s *sink) error {
 	}
 	p, _ := newPCM(form.tag, int(channels), form.bits, binary.BigEndian)
 	if size == auUnknownSize {
-		size = -1
+		size = toEnd
 	}
-	if size == 0 || pos >= in.size {
+	if size == 0 || !in.reaches(pos+1) {
 		return ErrEmpty
 	}
 	return decodePCM(in, s, "au", p, rate, max(pos, start+24), size)

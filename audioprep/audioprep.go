@@ -107,7 +107,7 @@ func Decode(ctx context.Context, r io.ReadSeeker, opt Options) (*PCM, error) {
 		s = &sink{ctx: ctx, opt: opt, info: Info{Container: s.info.Container}}
 		err = opt.FFmpeg.decode(in, s, format)
 	}
-	if err == nil {
+	if err == nil && in.err == nil {
 		var pcm *PCM
 		if pcm, err = s.finish(); err == nil {
 			return pcm, nil
@@ -131,7 +131,7 @@ func Decode(ctx context.Context, r io.ReadSeeker, opt Options) (*PCM, error) {
 
 // decode finds out what the upload is and writes its audio to s.
 func decode(in *input, s *sink) error {
-	if in.size == 0 {
+	if !in.has(1) {
 		return ErrEmpty
 	}
 	name, err := in.sniff()
@@ -153,9 +153,9 @@ func decode(in *input, s *sink) error {
 	}
 	switch name {
 	case "wav":
-		return decodeWAV(in, s, walkWAV)
+		return decodeWAV(in, s)
 	case "w64":
-		return decodeWAV(in, s, walkW64)
+		return decodeW64(in, s)
 	case "flac":
 		return decodeFLAC(in, s)
 	case "mp3":

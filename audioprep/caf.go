@@ -38,6 +38,7 @@ type cafFile struct {
 
 func decodeCAF(in *input, s *sink) error {
 	bad := func(err error) error { return &CorruptError{Container: "caf", Err: err} }
+	in.total() // the packets' sizes may be last
 	c := &cafFile{}
 	if err := in.seek(in.pos + 8); err != nil {
 		return err
@@ -71,7 +72,11 @@ func decodeCAF(in *input, s *sink) error {
 		if c.claimed == 0 || c.data.pos >= in.size {
 			return ErrEmpty
 		}
-		return decodePCM(in, s, "caf", p, c.rate, c.data.pos, c.claimed)
+		claimed := c.claimed
+		if claimed < 0 {
+			claimed = toEnd
+		}
+		return decodePCM(in, s, "caf", p, c.rate, c.data.pos, claimed)
 	}
 	return c.decodePackets(in, s)
 }

@@ -96,7 +96,7 @@ func readFLACMetadata(in *input, s *sink) (*meta.StreamInfo, error) {
 			return nil, fmt.Errorf("metadata: %w", err)
 		}
 		end = in.pos + block.Length
-		if end > in.size {
+		if !in.reaches(end) {
 			s.faults("a metadata block runs past the end of the file")
 			end = in.pos // look for frames inside
 			break
@@ -142,7 +142,7 @@ func (d *flacDecoder) next() (more bool, err error) {
 		d.redone += int64(n)
 		// Starting again right behind the header finds the next frame even
 		// if this one's end was not found; but not for ever.
-		if d.redone < d.w.in.size+maxFrameBytes {
+		if d.redone < d.w.in.pos+maxFrameBytes {
 			n = 2
 		}
 		d.w.skip(max(n, 2))
@@ -189,7 +189,7 @@ func (d *flacDecoder) emit(h flacHeader, f *frame.Frame) error {
 			return &CorruptError{Container: d.s.info.Container, Err: err}
 		}
 		d.open, d.form, d.base = true, h, d.s.frames
-		if err := d.s.expect(int64(d.info.NSamples), false, d.w.in.size); err != nil {
+		if err := d.s.expect(int64(d.info.NSamples), false, d.w.in.soFar()); err != nil {
 			return err
 		}
 	} else if h.channels != d.form.channels || h.rate != d.form.rate {

@@ -198,7 +198,7 @@ func (m *matroska) next() (b matroskaBlock, ok bool, err error) {
 			m.w.skip(n)
 			continue
 		}
-		if left := int64(len(m.w.b)-m.w.at) + m.w.in.left(); n == 0 || size < 0 || size > left-int64(n) {
+		if n == 0 || size < 0 || !m.w.has(int64(n)+size) {
 			m.resync(n > 0 && size > 0)
 			continue
 		}

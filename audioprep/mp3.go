@@ -91,8 +91,8 @@ func (d *mp3Decoder) next() (more bool, err error) {
 // header could start with.
 func (d *mp3Decoder) pass() (more bool, err error) {
 	b := d.w.fill(4 << 10)
-	if n := tagBytes(b); n > 0 && n <= int64(len(b))+d.w.in.left() {
-		for n > 0 {
+	if n := tagBytes(b); n > 0 && d.w.has(n) {
+		for n > 0 && len(b) > 0 {
 			k := min(n, int64(len(b)))
 			d.w.skip(int(k))
 			n -= k
@@ -136,8 +136,8 @@ func (d *mp3Decoder) frame(h mpeg.Header, b []byte) error {
 			return &CorruptError{Container: "mp3", Err: err}
 		}
 		d.stream, d.open = h, true
-		guess := d.w.in.size / int64(h.Bytes) * int64(h.Samples)
-		if err := d.s.expect(guess, false, d.w.in.size); err != nil {
+		guess := d.w.in.soFar() / int64(h.Bytes) * int64(h.Samples)
+		if err := d.s.expect(guess, false, d.w.in.soFar()); err != nil {
 			return err
 		}
 		d.lost = 0

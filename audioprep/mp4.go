@@ -32,6 +32,7 @@ const maxFragments = 200000
 
 func decodeMP4(in *input, s *sink) error {
 	bad := func(err error) error { return &CorruptError{Container: "mp4", Err: err} }
+	in.total() // the index may be last
 	f := &mp4File{in: in, s: s, defaults: map[uint32]mp4Defaults{}}
 	if err := f.walk(); err != nil {
 		return bad(err)

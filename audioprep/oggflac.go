@@ -103,7 +103,7 @@ func (r *packetReader) Read(p []byte) (int, error) {
 }
 
 // nestedInput is an input over a stream that is inside another one. It cannot be
-// moved backwards; its size is the most that it can be.
+// moved backwards, and where it ends is not known before.
 func nestedInput(outer *input, r io.Reader) *input {
-	return &input{ctx: outer.ctx, size: outer.size, buf: bufio.NewReaderSize(r, 64<<10)}
+	return &input{ctx: outer.ctx, size: unknownEnd, buf: bufio.NewReaderSize(r, 64<<10)}
 }

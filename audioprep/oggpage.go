@@ -81,7 +81,7 @@ func (o *oggPages) next() (p oggPage, ok bool, err error) {
 		}
 		// A false start costs time: not for ever.
 		o.redone += int64(n)
-		if o.redone < o.w.in.size+maxOggPage {
+		if o.redone < o.w.in.pos+maxOggPage {
 			n = len(oggMagic)
 		}
 		o.passed += int64(n)

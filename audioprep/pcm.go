@@ -53,7 +53,8 @@ func (p *pcmForm) decode() func(dst []float32, raw []byte) {
 	return p.decoder(p.order)
 }
 
-// decodeSpan decodes the whole sample frames of d and hands them to write.
+// decodeSpan decodes the whole sample frames of d, as far as they are there, and hands
+// them to write.
 func (p *pcmForm) decodeSpan(in *input, d span, write func([]float32) error) error {
 	if err := in.seek(d.pos); err != nil {
 		return err
@@ -71,7 +72,7 @@ func (p *pcmForm) decodeSpan(in *input, d span, write func([]float32) error) err
 		}
 		if err != nil {
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-				return nil // the file shrank while it was read
+				return nil // the upload ends here
 			}
 			return err
 		}
@@ -81,28 +82,27 @@ func (p *pcmForm) decodeSpan(in *input, d span, write func([]float32) error) err
 }
 
 // decodePCM decodes a file whose samples stand in one piece, as in AIFF, AU and CAF.
-// claimed is how many bytes there should be, -1 if that is not said.
+// claimed is how many bytes there should be, toEnd if that is not said.
 func decodePCM(in *input, s *sink, container string, p pcmForm, rate, pos, claimed int64) error {
 	s.info.Codec = p.name()
 	if err := s.open(rate, p.channels); err != nil {
 		return &CorruptError{Container: container, Err: err}
 	}
-	d := span{pos, claimed}
-	switch left := in.size - pos; {
-	case left <= 0:
-		d.size = 0
-	case claimed < 0:
-		d.size = left
-	case claimed > left:
-		s.faults(fmt.Sprintf("truncated: the header claims %d bytes of samples, %d are there", claimed, left))
-		d.size = left
-	}
-	frame := int64(p.frameBytes())
-	if rest := d.size % frame; rest != 0 {
-		s.faults(fmt.Sprintf("the last %d bytes are less than one sample frame", rest))
-	}
-	if err := s.expect(d.size/frame, true, in.size); err != nil {
+	if err := s.expectBytes(in, pos, claimed, p.frameBytes()); err != nil {
 		return err
 	}
-	return p.decodeSpan(in, d, s.write)
+	if err := p.decodeSpan(in, span{pos, claimed}, s.write); err != nil {
+		return err
+	}
+	have := claimed
+	if !in.reaches(pos + claimed) {
+		have = max(0, in.total()-pos)
+		if claimed != toEnd {
+			s.faults(fmt.Sprintf("truncated: the header claims %d bytes of samples, %d are there", claimed, have))
+		}
+	}
+	if rest := have % int64(p.frameBytes()); rest != 0 {
+		s.faults(fmt.Sprintf("the last %d bytes are less than one sample frame", rest))
+	}
+	return nil
 }

@@ -32,7 +32,7 @@ func (t *sampleTrack) packet(d span) (more bool, err error) {
 	if d.size <= 0 {
 		return true, t.s.ctx.Err()
 	}
-	if d.pos < 0 || d.pos > t.in.size-d.size {
+	if d.pos < 0 || !t.in.reaches(d.pos+d.size) {
 		t.short = true
 		return false, nil
 	}

@@ -125,6 +125,15 @@ func (s *sink) expect(frames int64, certain bool, fileBytes int64) error {
 	return nil
 }
 
+// expectBytes is expect for plain samples that stand from pos on and claim a size. Of
+// an upload that is all there it's known whether they lie.
+func (s *sink) expectBytes(in *input, pos, claimed int64, frameBytes int) error {
+	if in.whole() {
+		claimed = max(0, min(claimed, in.size-pos))
+	}
+	return s.expect(claimed/int64(frameBytes), in.whole(), in.soFar())
+}
+
 // write takes interleaved samples, whole sample frames of them. The block may
 // be changed and is not kept.
 func (s *sink) write(block []float32) error {

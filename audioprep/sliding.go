@@ -34,6 +34,12 @@ func (s *sliding) fill(n int) []byte {
 	return s.b[s.at:]
 }
 
+// has reports whether n bytes follow the cursor, if need be once they have arrived.
+func (s *sliding) has(n int64) bool {
+	have := int64(len(s.b) - s.at)
+	return n <= have || s.in.has(n-have)
+}
+
 // skip moves the cursor over n bytes that are available.
 func (s *sliding) skip(n int) { s.at += min(n, len(s.b)-s.at) }
 

@@ -11,42 +11,28 @@ import (
 
 const w64Head = 24
 
-// walkW64 goes over all chunks as walkWAV does.
-func walkW64(in *input) (*wavFile, error) {
-	w := &wavFile{order: binary.LittleEndian}
-	start := in.pos
-	if err := in.seek(start + w64Head + 16); err != nil {
+func decodeW64(in *input, s *sink) error {
+	return newWAVFile(in, s).decode((*wavFile).openW64)
+}
+
+// openW64 passes over the file's own head.
+func (w *wavFile) openW64() (chunkWalk, error) {
+	if err := w.in.seek(w.in.pos + w64Head + 16); err != nil {
 		return nil, err
 	}
-	for in.left() >= w64Head && len(w.data) < maxDataChunks {
+	return func(w *wavFile) (id string, size, next int64, ok bool, err error) {
 		var h [w64Head]byte
-		pos := in.pos
-		if _, err := in.readFull(h[:]); err != nil {
-			return nil, err
+		pos := w.in.pos
+		if !w.in.has(w64Head) {
+			return "", 0, 0, false, w.in.err
 		}
-		size := int64(min(binary.LittleEndian.Uint64(h[16:]), 1<<62)) - w64Head
+		if _, err := w.in.readFull(h[:]); err != nil {
+			return "", 0, 0, false, err
+		}
+		size = int64(min(binary.LittleEndian.Uint64(h[16:]), 1<<61)) - w64Head
 		if size < 0 {
-			return nil, fmt.Errorf("chunk %q is shorter than its head", h[:4])
+			return "", 0, 0, false, fmt.Errorf("chunk %q is shorter than its head", h[:4])
 		}
-		switch string(h[:4]) {
-		case "fmt ":
-			if w.format == nil {
-				if err := w.readFormat(in, min(size, in.left())); err != nil {
-					return nil, err
-				}
-			}
-		case "data":
-			claimed := size
-			if left := in.left(); claimed > left {
-				w.faults = append(w.faults, fmt.Sprintf("truncated: the data chunk claims %d bytes, %d are there", claimed, left))
-				claimed = left
-			}
-			w.data = append(w.data, span{in.pos, claimed})
-		}
-		next := (size + w64Head + 7) &^ 7
-		if err := in.seek(pos + next); err != nil {
-			return nil, err
-		}
-	}
-	return w, nil
+		return string(h[:4]), size, pos + (size+w64Head+7)&^7, true, nil
+	}, nil
 }

@@ -41,11 +41,10 @@ type wavFormat struct {
 }
 
 // readFormat reads the fmt chunk, of which 16, 18 and 40 bytes are usual.
-func (w *wavFile) readFormat(in *input, size int64) error {
-	start := in.pos
+func (w *wavFile) readFormat(size int64) error {
 	const most = 18 + 4 + 4*256 // with the coefficients of ADPCM
 	b := make([]byte, min(max(size, 0), most))
-	n, _ := in.readFull(b)
+	n, _ := w.in.readFull(b)
 	if n < 16 {
 		return fmt.Errorf("the fmt chunk has %d bytes, 16 are needed", n)
 	}
@@ -64,7 +63,7 @@ func (w *wavFile) readFormat(in *input, size int64) error {
 		f.badGUID = w.order.Uint16(b[26:]) != 0 || string(b[28:40]) != extensibleGUID[2:]
 	}
 	w.format = f
-	return skipChunk(in, start, size)
+	return nil
 }
 
 // check refuses what cannot be decoded, repairs what can be guessed, and names
