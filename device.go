@@ -8,9 +8,10 @@ import (
 
 // deviceFlags choose what models run on.
 type deviceFlags struct {
-	Device    string `enum:"auto,cpu,cuda" default:"auto" placeholder:"WORD" help:"What to compute on: ${enum}; auto takes the best there is (default: ${default})."`
-	Precision string `enum:"auto,f32,int8,int8-fast" default:"auto" placeholder:"WORD" help:"How exactly to compute on the CPU: ${enum}; auto is the fastest that costs a model no more than 0.2 points of word errors (default: ${default})."`
-	Threads   int    `placeholder:"N" help:"CPU threads to compute with (default: one for each core)."`
+	Device         string `enum:"auto,cpu,cuda" default:"auto" placeholder:"WORD" help:"What to compute on: ${enum}; auto takes the best there is (default: ${default})."`
+	Precision      string `enum:"auto,f32,int8,int8-fast" default:"auto" placeholder:"WORD" help:"How exactly to compute on the CPU: ${enum}; auto is the fastest that costs a model no more than 0.2 points of word errors (default: ${default})."`
+	EncoderContext string `enum:"auto,full,short" default:"auto" placeholder:"WORD" help:"How much of the silence that pads a window under 30 s a Whisper is shown: ${enum}; short is several times faster for short clips, auto takes it for models that lose nothing by it (default: ${default})."`
+	Threads        int    `placeholder:"N" help:"CPU threads to compute with (default: one for each core)."`
 }
 
 // open makes the device, and says in a few words why it is this one.

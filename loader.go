@@ -30,6 +30,7 @@ type loader struct {
 	why     string // it is this device
 
 	precision string // as given to --precision
+	context   string // as given to --encoder-context
 }
 
 func newLoader(ctx context.Context, c *console, cli *commandLine, flags deviceFlags) (*loader, error) {
@@ -41,7 +42,7 @@ func newLoader(ctx context.Context, c *console, cli *commandLine, flags deviceFl
 	if err != nil {
 		return nil, err
 	}
-	return &loader{ctx: ctx, console: c, store: store, device: device, why: why, precision: flags.Precision}, nil
+	return &loader{ctx: ctx, console: c, store: store, device: device, why: why, precision: flags.Precision, context: flags.EncoderContext}, nil
 }
 
 // close gives the device back, after the last model on it.
@@ -71,7 +72,7 @@ func (l *loader) load(ctx context.Context, name string) (engine.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := whisper.Load(l.device.At(precisionFor(l.precision, name)), dir, name)
+	model, err := whisper.Load(l.device.At(precisionFor(l.precision, name)), dir, name, whisper.Settings{ShortContext: shortContextFor(l.context, name)})
 	if err != nil {
 		return nil, withHint(fmt.Errorf("load: %w", err), "if its files are damaged, %s", mend(l.store, name))
 	}

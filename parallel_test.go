@@ -41,7 +41,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	defer device.Close()
 	registry := engine.NewRegistry(func(context.Context, string) (engine.Model, error) {
-		return whisper.Load(device, dir, "tiny.en")
+		return whisper.Load(device, dir, "tiny.en", whisper.Settings{})
 	})
 	defer registry.Close()
 	s, err := server.New(server.Config{Models: []string{"tiny.en"}}, registry, zerolog.Nop())

@@ -41,8 +41,8 @@ func (m *Model) topLanguages(window, slot int32, k int) ([]languageProb, error) 
 }
 
 // align runs a known text through the decoder and reads off the alignment heads when each of its tokens
-// was said, and how likely each token was. frames is the sound's length in the window.
-func (m *Model) align(window, slot int32, language string, translate bool, text []int32, frames int) (alignment, error) {
+// was said, and how likely each token was. frames is the sound's length in the window, context the positions that it was encoded to.
+func (m *Model) align(window, slot int32, language string, translate bool, text []int32, frames, context int) (alignment, error) {
 	v := m.vocabulary
 	start := v.prompt(language, translate)
 	if most := min(maxRows, m.config.TextContext) - len(start) - 2; len(text) > most {
@@ -55,7 +55,7 @@ func (m *Model) align(window, slot int32, language string, translate bool, text 
 	for i, id := range tokens {
 		rows[i] = row{token: id, position: int32(i), slot: slot, window: window}
 	}
-	if err := m.dec.reserveProbs(n, m.config.AudioContext); err != nil {
+	if err := m.dec.reserveProbs(n, context); err != nil {
 		return alignment{}, err
 	}
 	m.dec.forward(rows, true, nil)
@@ -65,13 +65,13 @@ func (m *Model) align(window, slot int32, language string, translate bool, text 
 		return alignment{}, err
 	}
 	heads := len(m.config.AlignmentHeads)
-	attention := make([]float32, heads*n*m.config.AudioContext)
+	attention := make([]float32, heads*n*context)
 	if err := m.dev.Download(attention, m.dec.probs.Slice(0, heads*n)); err != nil {
 		return alignment{}, err
 	}
 	positions := max(1, frames/framesPerPosition)
 	return alignment{
-		positions:     alignTokens(attention, heads, n, m.config.AudioContext, positions, len(start)),
+		positions:     alignTokens(attention, heads, n, context, positions, len(start)),
 		probabilities: probs,
 	}, nil
 }

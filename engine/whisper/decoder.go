@@ -26,7 +26,7 @@ type decoder struct {
 	// Scratch: x, h, att, q [maxRows][D], qkv [maxRows][3D], ff [maxRows][4D];
 	// last [logitRows][D], scores [logitRows][V]; kv [1500][2D].
 	x, h, att, q, qkv, ff, last, scores, kv engine.Tensor
-	// probs holds cross-attention rows for alignment, [heads*rows][1500]; it grows on demand.
+	// probs holds cross-attention rows for alignment, [heads*rows][positions], as reserveProbs shaped it last.
 	probs   engine.Tensor
 	buffers []engine.Buffer
 
@@ -159,22 +159,22 @@ func (m *decoder) logits(rows []int32) engine.Tensor {
 	return scores
 }
 
-// reserveProbs makes room for the alignment heads' attention of n rows.
+// reserveProbs makes room for the alignment heads' attention of n rows to so many positions.
 func (m *decoder) reserveProbs(n, positions int) error {
 	heads := 0
 	for _, h := range m.alignment {
 		heads += len(h)
 	}
-	if m.probs.Rows < heads*n {
-		if !m.probs.IsZero() {
-			m.dev.Free(m.probs.Buf)
-			m.probs = engine.Tensor{}
-		}
-		b, err := m.dev.Alloc(heads * n * positions)
+	if need := heads * n * positions; m.probs.IsZero() || m.probs.Buf.Len() < need {
+		b, err := m.dev.Alloc(need)
 		if err != nil {
 			return err
 		}
-		m.probs = engine.NewTensor(b, heads*n, positions)
+		if !m.probs.IsZero() {
+			m.dev.Free(m.probs.Buf)
+		}
+		m.probs.Buf = b
 	}
+	m.probs = engine.NewTensor(m.probs.Buf, heads*n, positions)
 	return nil
 }

@@ -109,7 +109,7 @@ func TestAlignment(t *testing.T) {
 			a := alignmentGolden(t, name)
 			listenTo(t, m, clip(t, "jfk"), 0)
 			text := v.text(a.Sequence)
-			got, err := m.align(0, 0, "en", false, text, a.Frames)
+			got, err := m.align(0, 0, "en", false, text, a.Frames, m.config.AudioContext)
 			if err != nil {
 				t.Fatal(err)
 			}

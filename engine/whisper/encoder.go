@@ -20,13 +20,13 @@ type encoder struct {
 	mels, width  int
 	heads, group int
 	conv1, conv2 engine.Conv
-	positions    engine.Table
+	places       engine.Table
 	layers       []encoderLayer
 	norm         engine.Norm
 
 	// Scratch for group windows: mel [3000][mels], stem [3000][D], x, h, att [1500][D], qkv [1500][3D], ff [1500][4D].
 	mel, stem, x, h, att, qkv, ff engine.Tensor
-	frames, positionsOf           []int // lens for group windows
+	positions                     []int // of each window of a run
 	buffers                       []engine.Buffer
 }
 
@@ -40,7 +40,7 @@ func loadEncoder(l *loader, c Config) *encoder {
 	d := c.Width
 	e.conv1 = l.conv(name{"encoder/conv1", "encoder.conv1"}, d, c.Mels, 1)
 	e.conv2 = l.conv(name{"encoder/conv2", "encoder.conv2"}, d, d, framesPerPosition)
-	e.positions = l.table(name{"encoder/position_encodings/encodings", "encoder.embed_positions.weight"}, c.AudioContext, d)
+	e.places = l.table(name{"encoder/position_encodings/encodings", "encoder.embed_positions.weight"}, c.AudioContext, d)
 	for i := range c.EncoderLayers {
 		ct2, hf := fmt.Sprintf("encoder/layer_%d/", i), fmt.Sprintf("encoder.layers.%d.", i)
 		e.layers = append(e.layers, encoderLayer{
@@ -68,10 +68,7 @@ func (e *encoder) allocate(l *loader, c Config) {
 	} {
 		*t.dst = l.scratchTensor(&e.buffers, t.rows, t.cols)
 	}
-	for range e.group {
-		e.frames = append(e.frames, framesPerWindow)
-		e.positionsOf = append(e.positionsOf, c.AudioContext)
-	}
+	e.positions = make([]int, e.group)
 }
 
 // scratchTensor allocates a matrix on the device and notes its buffer in owned.
@@ -88,27 +85,32 @@ func (l *loader) scratchTensor(owned *[]engine.Buffer, rows, cols int) engine.Te
 	return engine.NewTensor(b, rows, cols)
 }
 
-// run encodes n windows, at most group, whose log-mel lies in the first n*3000 rows of
-// e.mel. The result, [n*1500][D], is valid until the next run. tap, if not nil, is shown each
-// stage's output as it comes.
-func (e *encoder) run(n int, tap func(stage string, t engine.Tensor)) engine.Tensor {
+// run encodes windows, at most group, of so many frames each, whose log-mel lies one after another in
+// e.mel. The result, [sum of positionsIn(frames)][D], is valid until the next run. tap, if not nil, is shown
+// each stage's output as it comes.
+func (e *encoder) run(frames []int, tap func(stage string, t engine.Tensor)) engine.Tensor {
 	show := func(stage string, t engine.Tensor) {
 		if tap != nil {
 			tap(stage, t)
 		}
 	}
-	frames, positions := e.frames[:n], e.positionsOf[:n]
-	rows := n * positions[0]
-	stem := e.stem.Slice(0, n*framesPerWindow)
+	positions := e.positions[:len(frames)]
+	allFrames, rows := 0, 0
+	for i, n := range frames {
+		positions[i] = positionsIn(n)
+		allFrames += n
+		rows += positions[i]
+	}
+	stem := e.stem.Slice(0, allFrames)
 	x, h, att := e.x.Slice(0, rows), e.h.Slice(0, rows), e.att.Slice(0, rows)
 	qkv, ff := e.qkv.Slice(0, rows), e.ff.Slice(0, rows)
 	none := engine.Tensor{}
 
-	e.dev.Conv(stem, e.mel.Slice(0, n*framesPerWindow), frames, e.conv1, engine.GELU)
+	e.dev.Conv(stem, e.mel.Slice(0, allFrames), frames, e.conv1, engine.GELU)
 	show("conv1_gelu", stem)
 	e.dev.Conv(x, stem, frames, e.conv2, engine.GELU)
 	show("conv2_gelu", x)
-	e.dev.AddPositions(x, positions, e.positions)
+	e.dev.AddPositions(x, positions, e.places)
 	show("stem", x)
 	for i := range e.layers {
 		l := &e.layers[i]
@@ -125,3 +127,6 @@ func (e *encoder) run(n int, tap func(stage string, t engine.Tensor)) engine.Ten
 	show("final", h)
 	return h
 }
+
+// positionsIn is how many encoder positions so many frames make.
+func positionsIn(frames int) int { return (frames + framesPerPosition - 1) / framesPerPosition }

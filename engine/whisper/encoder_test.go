@@ -20,7 +20,7 @@ func TestEncoderStages(t *testing.T) {
 			m.mel.Window(m.melScratch, clip(t, "jfk"), framesPerWindow)
 			m.dev.Upload(m.enc.mel.Slice(0, framesPerWindow), m.melScratch)
 			compared := 0
-			m.enc.run(1, func(stage string, x engine.Tensor) {
+			m.enc.run([]int{framesPerWindow}, func(stage string, x engine.Tensor) {
 				got := download(t, m, x)
 				file := name + "_" + stage
 				if name != "tiny.en" || stage != "stem" && stage != "block0" && stage != "final" { // those are there whole

@@ -87,7 +87,7 @@ func model(t testing.TB, name string) *Model {
 		if err != nil {
 			return nil, err
 		}
-		return Load(dev, dir, name)
+		return Load(dev, dir, name, Settings{})
 	}))
 	m, err := once.(func() (*Model, error))()
 	if err != nil {
@@ -145,7 +145,7 @@ func listenTo(t testing.TB, m *Model, samples []float32, window int32) {
 	t.Helper()
 	m.mel.Window(m.melScratch, samples, framesPerWindow)
 	m.dev.Upload(m.enc.mel.Slice(0, framesPerWindow), m.melScratch)
-	m.dec.listen(window, m.enc.run(1, nil))
+	m.dec.listen(window, m.enc.run([]int{framesPerWindow}, nil))
 	if err := m.dev.Sync(); err != nil {
 		t.Fatal(err)
 	}

@@ -30,11 +30,20 @@ type Model struct {
 	enc        *encoder
 	dec        *decoder
 	melScratch []float32 // one window, [3000][mels]
+
+	shortContext bool
+}
+
+// Settings are what a model can be loaded with beside its weights. The zero value decodes as the reference implementation does.
+type Settings struct {
+	// ShortContext lets the encoder see only some of the padding of a window under 30 s. It's much faster for short clips,
+	// and a few words come out otherwise.
+	ShortContext bool
 }
 
 // Load reads a model's folder, in Hugging Face's or CTranslate2's form, and puts its weights
 // on the device. name is what the model is to be called. The folder's files are not needed afterwards.
-func Load(dev engine.Device, dir, name string) (*Model, error) {
+func Load(dev engine.Device, dir, name string, s Settings) (*Model, error) {
 	tokenizer, err := models.LoadTokenizer(filepath.Join(dir, "tokenizer.json"))
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
@@ -43,6 +52,7 @@ func Load(dev engine.Device, dir, name string) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
+	m.shortContext = s.ShortContext
 	return m, nil
 }
 

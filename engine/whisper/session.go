@@ -30,6 +30,7 @@ type place struct {
 	slots  []int32 // slots of the decoder's cache
 
 	encoded bool
+	frames  int // that the encoder is shown in this pass, padding included; 0 until it is encoded
 	rung    int // of the temperature ladder
 	search  *search
 	ended   bool
@@ -140,14 +141,23 @@ func (s *session) encode() error {
 		if len(group) == 0 {
 			return nil
 		}
-		for i, p := range group {
-			p.chain.window(m.melScratch)
-			m.dev.Upload(m.enc.mel.Slice(i*framesPerWindow, (i+1)*framesPerWindow), m.melScratch)
+		frames, at := make([]int, 0, len(group)), 0
+		for _, p := range group {
+			if p.frames == 0 {
+				p.frames = m.contextOf(p.chain)
+			}
+			mel := m.melScratch[:p.frames*m.config.Mels]
+			p.chain.window(mel)
+			m.dev.Upload(m.enc.mel.Slice(at, at+p.frames), mel)
+			frames = append(frames, p.frames)
+			at += p.frames
 		}
-		positions := m.enc.run(len(group), nil)
-		per := m.config.AudioContext
-		for i, p := range group {
-			m.dec.listen(p.window, positions.Slice(i*per, (i+1)*per))
+		positions := m.enc.run(frames, nil)
+		at = 0
+		for _, p := range group {
+			n := positionsIn(p.frames)
+			m.dec.listen(p.window, positions.Slice(at, at+n))
+			at += n
 			if err := s.detect(p); err != nil {
 				return err
 			}
@@ -308,19 +318,24 @@ func (s *session) choose(places []*place, choices []engine.Choice) error {
 // settle takes a finished search: the next rung of the ladder, or the chain's next pass, or the window's end.
 func (s *session) settle(p *place) error {
 	out := p.search.outcome()
+	text := s.m.vocabulary.decode(out.tokens)
+	if p.frames < framesPerWindow && s.m.vocabulary.needsContext(&out, text) {
+		p.frames, p.encoded = framesPerWindow, false
+		return nil
+	}
 	temperatures := p.chain.job.options.Temperatures
-	if p.rung+1 < len(temperatures) && !out.isSound(s.m.vocabulary.decode(out.tokens)) {
+	if p.rung+1 < len(temperatures) && !out.isSound(text) {
 		p.rung++
 		s.begin(p)
 		return nil
 	}
 	err := p.chain.accept(&out, func(text []int32) (alignment, error) {
-		return s.m.align(p.window, p.slots[0], p.chain.language, p.chain.job.options.Task == engine.Translate, text, p.chain.size())
+		return s.m.align(p.window, p.slots[0], p.chain.language, p.chain.job.options.Task == engine.Translate, text, p.chain.size(), positionsIn(p.frames))
 	})
 	if err != nil {
 		return err
 	}
-	p.encoded, p.search = false, nil
+	p.encoded, p.frames, p.search = false, 0, nil
 	p.ended = p.chain.ended || !p.own.whole
 	return nil
 }

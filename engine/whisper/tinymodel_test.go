@@ -138,7 +138,7 @@ func tinyModel(t testing.TB) *Model {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tiny.m, err = Load(dev, dir, "tiny-random"); err != nil {
+		if tiny.m, err = Load(dev, dir, "tiny-random", Settings{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -264,7 +264,7 @@ func TestLoadRefusesBadFolders(t *testing.T) {
 			dir := t.TempDir()
 			writeTinyModel(t, dir)
 			c.spoil(t, dir)
-			m, err := Load(dev, dir, "spoiled")
+			m, err := Load(dev, dir, "spoiled", Settings{})
 			if err == nil {
 				m.Close()
 				t.Fatal("no error")

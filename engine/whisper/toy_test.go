@@ -52,7 +52,7 @@ func TestToyTurbo(t *testing.T) {
 		t.Errorf("log-mel differs by %.2g", d)
 	}
 	m.dev.Upload(m.enc.mel.Slice(0, framesPerWindow), m.melScratch)
-	positions := m.enc.run(1, nil)
+	positions := m.enc.run([]int{framesPerWindow}, nil)
 	m.dec.listen(0, positions)
 	_, want = goldenArray(t, "toy_turbo", "jfk_encoder_final.npy")
 	if e := relativeL2(t, download(t, m, positions), want); !(e <= encoderTolerance) {

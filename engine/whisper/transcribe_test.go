@@ -382,7 +382,7 @@ func BenchmarkEncoder(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			m := model(b, name)
 			for b.Loop() {
-				m.enc.run(1, nil)
+				m.enc.run([]int{framesPerWindow}, nil)
 				if err := m.dev.Sync(); err != nil {
 					b.Fatal(err)
 				}

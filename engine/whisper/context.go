@@ -1,0 +1,40 @@
+package whisper
+
+import "slices"
+
+const (
+	// contextTail is how many frames of its padding a window keeps in a short context. A model wants to hear the end: with 1 s
+	// of silence tiny.en and base say the last sentence of some clips twice, with 4 s they don't.
+	contextTail = 400
+	// contextGrain is what the length of a short context is a multiple of, in frames: a whole number of the kernels' tiles.
+	contextGrain = 32
+	// leastRepeat is how many tokens at the end must be there twice in a row to be taken for a slip.
+	leastRepeat = 3
+)
+
+// contextOf is how many frames the encoder is shown for a chain's next pass: all 30 s, as in the reference, or, where
+// the model may, the sound and some of the padding after it. Padding a clip of 5 s costs the encoder six times the
+// work, and every step of the decoder after it.
+func (m *Model) contextOf(c *chain) int {
+	if !m.shortContext || c.job.options.Sequential {
+		return framesPerWindow
+	}
+	grains := (c.size() + contextTail + contextGrain - 1) / contextGrain
+	return min(grains*contextGrain, framesPerWindow)
+}
+
+// needsContext reports whether an outcome, which reads as text and was found in a short context, is to be tried again in the whole one.
+func (v *vocabulary) needsContext(o *outcome, text string) bool {
+	return !o.isSound(text) || endsTwice(v.text(o.tokens))
+}
+
+// endsTwice reports whether the last tokens are the same as those before them.
+func endsTwice(tokens []int32) bool {
+	for n := leastRepeat; 2*n <= len(tokens); n++ {
+		end := len(tokens)
+		if slices.Equal(tokens[end-n:], tokens[end-2*n:end-n]) {
+			return true
+		}
+	}
+	return false
+}
