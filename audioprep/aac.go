@@ -155,12 +155,12 @@ func (d *adtsDecoder) frame(h aac.ADTSHeader, b []byte) error {
 			return nil
 		}
 	}
-	ch := d.dec.cfg.Channels
+	cfg := d.dec.cfg
 	if d.lost > 0 {
 		d.passed += d.lost
 		gap := (d.lost + h.Bytes/2) / h.Bytes * h.Packets
-		if gap = min(gap, maxLostSeconds*h.Rate/aac.Frame); gap > 0 {
-			if err := d.s.write(make([]float32, gap*aac.Frame*ch)); err != nil {
+		if gap = min(gap, maxLostSeconds*cfg.Rate/cfg.Frame()); gap > 0 {
+			if err := d.s.write(make([]float32, gap*cfg.Frame()*cfg.Channels)); err != nil {
 				return err
 			}
 		}
@@ -191,11 +191,12 @@ func (d *adtsDecoder) begin(h aac.ADTSHeader, b []byte) error {
 	if err != nil {
 		return noAAC("aac", err)
 	}
+	cfg = cfg.Discover(b[h.HeaderBytes:])
 	if err := d.s.open(int64(cfg.Rate), cfg.Channels); err != nil {
 		return &CorruptError{Container: "aac", Err: err}
 	}
 	if d.dec == nil {
-		guess := d.w.in.soFar() / int64(h.Bytes) * int64(h.Packets*aac.Frame)
+		guess := d.w.in.soFar() / int64(h.Bytes) * int64(h.Packets*cfg.Frame())
 		if err := d.s.expect(guess, false, d.w.in.soFar()); err != nil {
 			return err
 		}
@@ -213,7 +214,7 @@ type aacDecoder struct {
 }
 
 func newAACDecoder(cfg aac.Config) *aacDecoder {
-	return &aacDecoder{cfg: cfg, dec: aac.NewDecoder(cfg), block: make([]float32, aac.Frame*cfg.Channels)}
+	return &aacDecoder{cfg: cfg, dec: aac.NewDecoder(cfg), block: make([]float32, cfg.Frame()*cfg.Channels)}
 }
 
 // packet decodes one packet. The samples are good until the next call, and silence if
@@ -232,9 +233,10 @@ func (a *aacDecoder) decode(b []byte) ([]float32, error) {
 	return x, err
 }
 
-// note says what was left out of HE-AAC.
+// note says what was left out: SBR that came where neither the container nor the first
+// packet told of it.
 func (a *aacDecoder) note(s *sink) {
-	if a.cfg.SBR || a.cfg.PS || a.dec.SBR() {
+	if a.dec.CoreOnly() {
 		s.faults("HE-AAC: only its AAC-LC core was decoded, without the upper half of the frequencies")
 	}
 }

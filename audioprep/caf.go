@@ -176,7 +176,7 @@ func (c *cafFile) decodePackets(in *input, s *sink) error {
 		if err != nil {
 			return noAAC("caf", err)
 		}
-		t.dec, t.frame = newAACDecoder(cfg), aac.Frame
+		t.dec, t.frame = newAACDecoder(cfg), cfg.Frame()
 		rate, channels = int64(cfg.Rate), cfg.Channels
 	default:
 		return unsupported(fmt.Sprintf("caf with codec %q", c.codec), "")

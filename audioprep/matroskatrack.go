@@ -215,7 +215,7 @@ func (t *matroskaTrack) packetTrack(s *sink) (*packetTrack, error) {
 		}
 		d := newAACDecoder(cfg)
 		d.note(s)
-		c := fixedCodec{d, cfg.Rate, cfg.Channels, aac.Frame}
+		c := fixedCodec{d, cfg.Rate, cfg.Channels, cfg.Frame()}
 		return &packetTrack{s: s, c: c, skip: t.delaySamples(cfg.Rate)}, nil
 	case "A_ALAC":
 		d, err := newALAC(t.private)

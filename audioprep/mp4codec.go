@@ -100,7 +100,7 @@ func (t *mp4Track) openAAC(esds []byte) error {
 	if err != nil {
 		return noAAC("mp4", err)
 	}
-	t.codec, t.rate, t.channels, t.frame = "aac", int64(cfg.Rate), cfg.Channels, aac.Frame
+	t.codec, t.rate, t.channels, t.frame = "aac", int64(cfg.Rate), cfg.Channels, cfg.Frame()
 	t.dec = newAACDecoder(cfg)
 	return nil
 }

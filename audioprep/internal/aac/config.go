@@ -1,14 +1,81 @@
 package aac
 
-import "hark/audioprep/internal/bits"
+import (
+	"hark/audioprep/internal/aac/sbr"
+	"hark/audioprep/internal/bits"
+)
 
 // Config is the form of a stream.
 type Config struct {
 	Rate     int // of the decoded samples, in Hz
-	Channels int // 1 to MaxChannels; 0: see the first packet
-	// SBR says that the stream claims to be HE-AAC: what is decoded here is its core, of
-	// half the rate; PS that it claims parametric stereo: the core is mono.
+	Channels int // likewise, 1 to MaxChannels
+	// SBR says that spectral band replication makes twice the rate of the core's, PS that
+	// parametric stereo makes two channels of one.
 	SBR, PS bool
+}
+
+// Frame is how many samples of each channel a packet makes.
+func (c Config) Frame() int {
+	if c.SBR {
+		return sbr.Frame
+	}
+	return frameLines
+}
+
+func (c Config) coreRate() int {
+	if c.SBR {
+		return c.Rate / 2
+	}
+	return c.Rate
+}
+
+func (c Config) coreChannels() int {
+	if c.PS {
+		return 1
+	}
+	return c.Channels
+}
+
+// replicate sets what SBR makes of the form.
+func (c *Config) replicate() {
+	if !c.SBR {
+		c.SBR, c.Rate = true, 2*c.Rate
+	}
+}
+
+// parametric sets what PS makes of the form.
+func (c *Config) parametric() {
+	if c.SBR && c.Channels == 1 {
+		c.PS, c.Channels = true, 2
+	}
+}
+
+// maxReplicated is the highest rate of a core that has SBR.
+const maxReplicated = 48000
+
+// Discover returns the form as the first packet of the stream shows it: that there is
+// SBR or parametric stereo need not be said anywhere else.
+func (c Config) Discover(packet []byte) Config {
+	whole := c
+	if whole.coreRate() > maxReplicated {
+		return c
+	}
+	whole.replicate()
+	whole.parametric()
+	d := NewDecoder(whole)
+	r, _ := bits.Padded(nil, packet)
+	if d.elements(&r) != nil {
+		return c
+	}
+	for _, e := range d.sbr {
+		if e != nil && e.Present() {
+			c.replicate()
+			if e.Stereo() {
+				c.parametric()
+			}
+		}
+	}
+	return c
 }
 
 // Audio object types (table 1.17).
@@ -33,9 +100,9 @@ func ParseConfig(b []byte) (Config, error) {
 	object := readObject(r)
 	c.Rate = readRate(r)
 	channels := r.Take(4)
+	extended, extendedRate := object, 0
 	if object == objectSBR || object == objectPS {
-		c.SBR, c.PS = true, object == objectPS
-		readRate(r) // with the extension
+		extendedRate = readRate(r)
 		object = readObject(r)
 	}
 	if r.Past() || c.Rate <= 0 {
@@ -63,24 +130,34 @@ func ParseConfig(b []byte) (Config, error) {
 	case c.Channels == 0:
 		return c, ErrUnsupported
 	}
-	c.readExtension(r)
+	if extended == object {
+		extended, extendedRate = readExtension(r)
+	}
+	// With the rate of the core SBR adds nothing below half of it.
+	if extendedRate == 2*c.Rate && c.Rate <= maxReplicated {
+		c.replicate()
+		if extended == objectPS {
+			c.parametric()
+		}
+	}
 	return c, nil
 }
 
-// readExtension looks for the sync word behind which old decoders don't look
-// (table 1.15, syncExtensionType).
-func (c *Config) readExtension(r *bits.Reader) {
-	if r.At+16 > r.End || r.Take(11) != 0x2b7 {
-		return
+// readExtension looks for the sync word behind which old decoders don't look, and returns
+// the type and the rate that stand there (table 1.15, syncExtensionType).
+func readExtension(r *bits.Reader) (object, rate int) {
+	const syncSBR, syncPS = 0x2b7, 0x548
+	if r.At+16 > r.End || r.Take(11) != syncSBR {
+		return 0, 0
 	}
-	if readObject(r) != objectSBR || !r.Flag() {
-		return
+	if object = readObject(r); object != objectSBR || !r.Flag() {
+		return 0, 0
 	}
-	c.SBR = true
-	readRate(r)
-	if r.At+12 <= r.End && r.Take(11) == 0x548 {
-		c.PS = r.Flag()
+	rate = readRate(r)
+	if r.At+12 <= r.End && r.Take(11) == syncPS && r.Flag() {
+		object = objectPS
 	}
+	return object, rate
 }
 
 func readObject(r *bits.Reader) int {

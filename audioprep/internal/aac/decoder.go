@@ -16,16 +16,19 @@
 //
 // ISO/IEC 14496-3:2009, subpart 4; tables and sections are named from it.
 //
+// HE-AAC is this with half the rate, and beside each element what package sbr makes the
+// upper half of the spectrum of; HE-AAC v2 is one channel, of which package ps makes two.
+//
 // # What it does not do
 //
-// SBR and parametric stereo, which make HE-AAC of AAC-LC, are passed over: what is
-// decoded then has half the rate and the lower half of the spectrum. Prediction,
-// long-term prediction, gain control, channel coupling and frames of 960 lines
-// are refused with ErrUnsupported. No input makes it panic.
+// Prediction, long-term prediction, gain control, channel coupling and frames of 960
+// lines are refused with ErrUnsupported. No input makes it panic.
 package aac
 
 import (
 	"errors"
+
+	"hark/audioprep/internal/aac/sbr"
 
 	"hark/audioprep/internal/bits"
 )
@@ -39,17 +42,14 @@ var (
 	ErrUnsupported = errors.New("a tool of AAC beyond the low-complexity profile")
 )
 
-// frameLines is how many samples of each channel a packet holds.
-const frameLines = 1024
+// frameLines is how many samples of each channel a packet holds, SBR aside.
+const frameLines = sbr.CoreFrame
 
 // MaxChannels is the most channels that a Config can ask for.
 const MaxChannels = 8
 
 // MaxSamples is the most that Decode writes.
-const MaxSamples = MaxChannels * frameLines
-
-// Frame is how many samples of each channel a packet makes.
-const Frame = frameLines
+const MaxSamples = MaxChannels * sbr.Frame
 
 // Decoder holds what one packet leaves to the next. Not for concurrent use.
 type Decoder struct {
@@ -57,40 +57,56 @@ type Decoder struct {
 	bands  *bandLayout
 	ch     [MaxChannels]channel
 	used   int // channels of ch in the packet under way
+	parts  []part
+	sbr    [MaxChannels]*sbr.Element // of parts
+	passed bool                      // SBR that the configuration knows nothing of
 	ms     msMask
 	random uint32
-	sbr    bool
 	coder  transform
+	core   [2][frameLines]float32
 	input  []byte
 }
+
+// part is an element with sound.
+type part struct{ first, channels int }
 
 // NewDecoder returns a decoder for a stream of the given form, as ParseConfig or
 // ADTSHeader.Config returns it.
 func NewDecoder(c Config) *Decoder {
-	d := &Decoder{cfg: c, random: 1}
-	d.bands = bandsFor(c.Rate)
+	d := &Decoder{cfg: c, random: noiseSeed}
+	d.bands = bandsFor(c.coreRate())
 	return d
 }
 
-// SBR reports whether packets so far held spectral band replication, which HE-AAC
-// may do without saying so in its configuration.
-func (d *Decoder) SBR() bool { return d.sbr }
+// CoreOnly reports whether packets so far held spectral band replication of which the
+// configuration says nothing, so that only the lower half of the spectrum was decoded.
+func (d *Decoder) CoreOnly() bool { return d.passed }
 
 // Decode decodes one packet into interleaved samples of about [-1, 1] (lossy
-// coding overshoots), Frame times Config.Channels of them, in the order of the
+// coding overshoots), Config.Frame times Config.Channels of them, in the order of the
 // stream, which for more than two channels begins with the centre. It returns how
 // many bytes of the packet were read. dst must have room for the samples; after
 // an error it is not changed.
 func (d *Decoder) Decode(dst []float32, packet []byte) (read int, err error) {
 	var r bits.Reader
 	r, d.input = bits.Padded(d.input, packet)
-	d.used = 0
 	if err := d.elements(&r); err != nil {
 		return 0, err
 	}
 	if d.used == 0 {
 		return 0, ErrPacket
 	}
+	if d.cfg.SBR {
+		d.doubled(dst)
+	} else {
+		d.plain(dst)
+	}
+	// A fill element at the end may claim more than there is.
+	return min((r.At+7)/8, len(packet)), nil
+}
+
+// plain writes the samples of all channels.
+func (d *Decoder) plain(dst []float32) {
 	n := d.cfg.Channels
 	for c := range n {
 		if c >= d.used {
@@ -98,8 +114,34 @@ func (d *Decoder) Decode(dst []float32, packet []byte) (read int, err error) {
 		}
 		d.coder.run(&d.ch[c], dst[c:], n)
 	}
-	// A fill element at the end may claim more than there is.
-	return min((r.At+7)/8, len(packet)), nil
+}
+
+// doubled writes the samples that spectral band replication makes of all elements.
+func (d *Decoder) doubled(dst []float32) {
+	n := d.cfg.Channels
+	clear(dst[:n*sbr.Frame])
+	at := 0
+	for i, p := range d.parts {
+		e := d.replication(i)
+		if at+e.Outputs() > n {
+			break
+		}
+		for c := range p.channels {
+			d.coder.run(&d.ch[p.first+c], d.core[c][:], 1)
+		}
+		e.Process(d.core[:p.channels], dst[at:], n)
+		at += e.Outputs()
+	}
+}
+
+// replication returns the decoder for the SBR of a part.
+func (d *Decoder) replication(i int) *sbr.Element {
+	e, channels := d.sbr[i], d.parts[i].channels
+	if e == nil || e.Channels() != channels {
+		e = sbr.New(d.cfg.coreRate(), channels, d.cfg.PS)
+		d.sbr[i] = e
+	}
+	return e
 }
 
 // Types of elements (table 4.85).
@@ -116,11 +158,12 @@ const (
 
 // elements reads all elements of a packet.
 func (d *Decoder) elements(r *bits.Reader) error {
+	d.used, d.parts = 0, d.parts[:0]
 	for {
 		kind := r.Take(3)
 		if r.Past() {
 			// Some encoders leave out the end element.
-			if d.used >= d.cfg.Channels {
+			if d.used >= d.cfg.coreChannels() {
 				return nil
 			}
 			return ErrPacket
@@ -169,6 +212,7 @@ func (d *Decoder) single(r *bits.Reader) error {
 	if c == nil {
 		return ErrPacket
 	}
+	d.parts = append(d.parts, part{d.used - 1, 1})
 	r.Take(4) // instance tag
 	if err := c.readStream(r, d.bands, false); err != nil {
 		return err
@@ -184,6 +228,7 @@ func (d *Decoder) pair(r *bits.Reader) error {
 	if right == nil {
 		return ErrPacket
 	}
+	d.parts = append(d.parts, part{d.used - 2, 2})
 	r.Take(4) // instance tag
 	common := r.Flag()
 	d.ms = msMask{}
@@ -232,17 +277,22 @@ func skipData(r *bits.Reader) {
 	r.Skip(8 * n)
 }
 
-// fill passes over a fill element and notes what extension it holds.
+// fill reads a fill element, of which nothing but SBR means anything to us. It belongs to the
+// element before it.
 func (d *Decoder) fill(r *bits.Reader) {
 	n := r.Take(4)
 	if n == 15 {
 		n += r.Take(8) - 1
 	}
+	end := r.At + 8*n
 	const sbrData, sbrDataCRC = 13, 14 // table 4.121
-	if n > 0 {
-		if t := r.Peek(4); t == sbrData || t == sbrDataCRC {
-			d.sbr = true
+	if kind := r.Peek(4); n > 0 && (kind == sbrData || kind == sbrDataCRC) {
+		if d.cfg.SBR && len(d.parts) > 0 && end <= r.End {
+			body := bits.Reader{Data: r.Data, At: r.At + 4, End: end}
+			// A payload that is damaged is as good as none.
+			_ = d.replication(len(d.parts)-1).Read(body, kind == sbrDataCRC)
 		}
+		d.passed = d.passed || !d.cfg.SBR
 	}
-	r.Skip(8 * n)
+	r.At = end
 }

@@ -7,9 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
-
-	"hark/audioprep/internal/bits"
 )
 
 // seen counts which tools of the format the packets of a stream used.
@@ -30,9 +29,10 @@ func decodeADTS(t testing.TB, b []byte) (samples []float32, cfg Config, tools se
 			if cfg, err = h.Config(b); err != nil {
 				t.Fatal(err)
 			}
+			cfg = cfg.Discover(b[h.HeaderBytes:h.Bytes])
 			d = NewDecoder(cfg)
 		}
-		block := make([]float32, Frame*cfg.Channels)
+		block := make([]float32, cfg.Frame()*cfg.Channels)
 		n, err := d.Decode(block, b[h.HeaderBytes:h.Bytes])
 		if err != nil {
 			t.Fatal(err)
@@ -149,7 +149,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestNoise: noise is another one in every decoder, but its level is laid down.
+// TestNoise: noise is another one in most decoders, but ours is that of ffmpeg.
 func TestNoise(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("testdata", "44100-noise.aac"))
 	if err != nil {
@@ -160,14 +160,40 @@ func TestNoise(t *testing.T) {
 		t.Fatalf("only %d bands are noise", tools.noise)
 	}
 	want := readS16(t, filepath.Join("testdata", "44100-noise.s16"))
-	level := func(x []float32) (sum float64) {
-		for _, v := range x[2048 : len(x)-2048] {
-			sum += float64(v) * float64(v)
-		}
-		return 10 * math.Log10(sum)
+	if db := signalToError(want, got); len(got) != len(want) || db < 70 {
+		t.Errorf("got %d samples at %.1f dB, want %d at 70", len(got), db, len(want))
 	}
-	if d := math.Abs(level(got) - level(want)); d > 0.5 {
-		t.Errorf("the levels differ by %.2f dB", d)
+}
+
+// TestHighEfficiency holds HE-AAC of speech, and version 2, to what ffmpeg decodes of it.
+func TestHighEfficiency(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		want Config
+	}{
+		{"he-22050-mono", Config{Rate: 22050, Channels: 1, SBR: true}},
+		{"he-24000-coupled", Config{Rate: 24000, Channels: 2, SBR: true}},
+		{"he-v2-24000", Config{Rate: 24000, Channels: 2, SBR: true, PS: true}},
+	} {
+		b, err := os.ReadFile(filepath.Join("testdata", c.name+".aac"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, cfg, _ := decodeADTS(t, b)
+		if cfg != c.want {
+			t.Errorf("%s: got %+v, want %+v", c.name, cfg, c.want)
+		}
+		want := readS16(t, filepath.Join("testdata", c.name+".s16"))
+		if len(got) != len(want) {
+			t.Errorf("%s: got %d samples, want %d", c.name, len(got), len(want))
+			continue
+		}
+		for i := range cfg.Channels {
+			// 16 bits of speech are good to some 75 dB.
+			if db := signalToError(channelOf(want, i, cfg.Channels), channelOf(got, i, cfg.Channels)); db < 65 {
+				t.Errorf("%s: channel %d: got %.1f dB", c.name, i, db)
+			}
+		}
 	}
 }
 
@@ -228,10 +254,10 @@ func TestConfig(t *testing.T) {
 		{"7.1", []byte{0x11, 0xb8}, Config{Rate: 48000, Channels: 8}, nil},
 		{"a rate without a number", []byte{0x17, 0x80, 0x0f, 0xa0, 0x08}, Config{Rate: 8000, Channels: 1}, nil},
 		// 5, 24 kHz, 2 channels, 48 kHz, 2.
-		{"HE-AAC", []byte{0x2b, 0x11, 0x88, 0x00}, Config{Rate: 24000, Channels: 2, SBR: true}, nil},
-		{"HE-AAC v2", []byte{0xeb, 0x09, 0x88, 0x00}, Config{Rate: 24000, Channels: 1, SBR: true, PS: true}, nil},
+		{"HE-AAC", []byte{0x2b, 0x11, 0x88, 0x00}, Config{Rate: 48000, Channels: 2, SBR: true}, nil},
+		{"HE-AAC v2", []byte{0xeb, 0x09, 0x88, 0x00}, Config{Rate: 48000, Channels: 2, SBR: true, PS: true}, nil},
 		// AAC-LC of 24 kHz and the sync word with SBR behind it.
-		{"HE-AAC for old decoders", []byte{0x13, 0x10, 0x56, 0xe5, 0x98}, Config{Rate: 24000, Channels: 2, SBR: true}, nil},
+		{"HE-AAC for old decoders", []byte{0x13, 0x10, 0x56, 0xe5, 0x98}, Config{Rate: 48000, Channels: 2, SBR: true}, nil},
 		{"scalable", []byte{0x32, 0x10}, Config{}, ErrUnsupported},
 		{"frames of 960", []byte{0x12, 0x14}, Config{}, ErrUnsupported},
 		{"a reserved rate", []byte{0x16, 0x90}, Config{}, ErrPacket},
@@ -261,7 +287,7 @@ func TestDamage(t *testing.T) {
 		if i == 3 {
 			packet = packet[:len(packet)/2]
 		}
-		block := make([]float32, Frame*cfg.Channels)
+		block := make([]float32, cfg.Frame()*cfg.Channels)
 		if _, err := d.Decode(block, packet); err != nil {
 			failed++
 			for i, v := range block {
@@ -276,26 +302,36 @@ func TestDamage(t *testing.T) {
 	if failed != 1 {
 		t.Errorf("%d packets failed, want the one that was cut", failed)
 	}
-	tail := 5 * Frame * cfg.Channels // the packet behind it overlaps with it
+	tail := 5 * frameLines * cfg.Channels // the packet behind it overlaps with it
 	if db := signalToError(want[tail:], got[tail:]); db < 200 {
 		t.Errorf("behind the damage: got %.1f dB", db)
 	}
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, name := range []string{"16000-mono", "44100-clicks", "8000-bursts", "32000-six", "44100-noise"} {
+	for _, name := range []string{
+		"16000-mono", "44100-clicks", "8000-bursts", "32000-six", "44100-noise", "he-22050-mono", "he-24000-coupled", "he-v2-24000",
+	} {
 		b, err := os.ReadFile(filepath.Join("testdata", name+".aac"))
 		if err != nil {
 			f.Fatal(err)
 		}
 		h, _ := ParseADTS(b)
 		n, _ := ParseADTS(b[h.Bytes:])
-		f.Add(uint8(h.Configuration), b[h.HeaderBytes:h.Bytes], b[h.Bytes+n.HeaderBytes:h.Bytes+n.Bytes])
+		var he uint8
+		if strings.HasPrefix(name, "he") {
+			he = 0x80
+		}
+		f.Add(he|uint8(h.Configuration-1), b[h.HeaderBytes:h.Bytes], b[h.Bytes+n.HeaderBytes:h.Bytes+n.Bytes])
 	}
 	f.Fuzz(func(t *testing.T, channels uint8, one, two []byte) {
-		cfg := Config{Rate: Rates[int(channels>>3)%len(Rates)], Channels: int(channels%MaxChannels) + 1}
+		cfg := Config{Rate: Rates[int(channels>>3&15)%len(Rates)], Channels: int(channels%MaxChannels) + 1}
+		if channels&0x80 != 0 {
+			cfg.replicate()
+			cfg.parametric()
+		}
 		d := NewDecoder(cfg)
-		block := make([]float32, Frame*cfg.Channels)
+		block := make([]float32, cfg.Frame()*cfg.Channels)
 		for _, b := range [][]byte{one, two, one} {
 			n, err := d.Decode(block, b)
 			if err != nil {
@@ -352,53 +388,54 @@ func TestPulses(t *testing.T) {
 	}
 }
 
-// TestSBR: a packet that holds spectral band replication is decoded as if it did not, and
-// that is known.
-func TestSBR(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join("testdata", "16000-mono.aac"))
+// TestLateSBR: what a packet holds beyond the configuration is passed over, and that is known.
+func TestLateSBR(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("testdata", "he-22050-mono.aac"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	h, _ := ParseADTS(b)
-	cfg, err := h.Config(b)
+	packet := b[h.HeaderBytes:h.Bytes]
+	d := NewDecoder(Config{Rate: h.Rate, Channels: 1})
+	block := make([]float32, frameLines)
+	if n, err := d.Decode(block, packet); err != nil || n != len(packet) || !d.CoreOnly() {
+		t.Errorf("got %d of %d bytes, %v, core only %v", n, len(packet), err, d.CoreOnly())
+	}
+}
+
+// TestWithoutSBR: packets of HE-AAC that hold no SBR, or a damaged one, have twice the rate and
+// nothing above.
+func TestWithoutSBR(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("testdata", "he-22050-mono.aac"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	packet := b[h.HeaderBytes:h.Bytes]
-	plain, extended := NewDecoder(cfg), NewDecoder(cfg)
-	r := bits.Reader{Data: append(append([]byte(nil), packet...), make([]byte, bits.Slack)...), End: 8 * len(packet)}
-	if err := plain.elements(&r); err != nil {
-		t.Fatal(err)
-	}
-	// Where the end stood: a fill element of 15 + 2 - 1 bytes with SBR, then the end.
-	at := r.At - 3
-	longer := append(append([]byte(nil), packet...), make([]byte, 24)...)
-	put := func(v, bits int) {
-		for i := bits - 1; i >= 0; i-- {
-			longer[at/8] = longer[at/8]&^(1<<(7-at%8)) | byte(v>>i&1)<<(7-at%8)
-			at++
+	d := NewDecoder(Config{Rate: 22050, Channels: 1, SBR: true})
+	core := NewDecoder(Config{Rate: 11025, Channels: 1})
+	var got, want []float32
+	for len(b) > 0 {
+		h, _ := ParseADTS(b)
+		packet := append([]byte(nil), b[h.HeaderBytes:h.Bytes]...)
+		block, half := make([]float32, 2*frameLines), make([]float32, frameLines)
+		if _, err := core.Decode(half, packet); err != nil {
+			t.Fatal(err)
 		}
+		// The payload is at the end.
+		for i := len(packet) - 4; i < len(packet)-1; i++ {
+			packet[i] = 0xff
+		}
+		if _, err := d.Decode(block, packet); err != nil {
+			t.Fatal(err)
+		}
+		got, want = append(got, block...), append(want, half...)
+		b = b[h.Bytes:]
 	}
-	put(elementFIL, 3)
-	put(15, 4)
-	put(2, 8)
-	put(13, 4)
-	for range 16*8 - 4 {
-		put(1, 1)
-	}
-	put(elementEND, 3)
-	want, got := make([]float32, Frame), make([]float32, Frame)
-	plain = NewDecoder(cfg)
-	if _, err := plain.Decode(want, packet); err != nil || plain.SBR() {
-		t.Errorf("as it was: %v, SBR %v", err, plain.SBR())
-	}
-	n, err := extended.Decode(got, longer[:(at+7)/8])
-	if err != nil || !extended.SBR() || n != (at+7)/8 {
-		t.Errorf("with SBR: got %d, %v, SBR %v", n, err, extended.SBR())
-	}
+	var low, high float64
 	for i, v := range want {
-		if got[i] != v {
-			t.Fatalf("sample %d: got %v, want %v", i, got[i], v)
-		}
+		low += float64(v) * float64(v)
+		high += float64(got[2*i]) * float64(got[2*i])
+	}
+	if r := high / low; r < 0.8 || r > 1.25 {
+		t.Errorf("got %.2f times the energy of the core", r)
 	}
 }

@@ -3,8 +3,7 @@ package aac
 import "math"
 
 // noise fills bands that are coded as nothing but their energy, 2^(e/2) over the band
-// of each window (section 4.6.13). Which noise is not laid down: no two decoders agree
-// there. A right channel (left not nil) has the same noise as the left where the
+// of each window (section 4.6.13). Which noise is not laid down. A right channel (left not nil) has the same noise as the left where the
 // middle/side bit is set.
 func (d *Decoder) noise(c, left *channel) {
 	f := &c.info
@@ -39,6 +38,10 @@ func (d *Decoder) noise(c, left *channel) {
 		first += f.length[g]
 	}
 }
+
+// noiseSeed could be any number; with this one the noise is that of libavcodec
+// (aacdec_template.c), and decoders can be compared.
+const noiseSeed = 0x1f2e3d4c
 
 // fillNoise writes numbers of a linear congruential generator (Knuth, The Art of
 // Computer Programming, volume 2, section 3.3.4, table 1, line 16).
