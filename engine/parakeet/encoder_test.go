@@ -1,8 +1,10 @@
 package parakeet
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"hark/engine"
@@ -127,12 +129,115 @@ func TestEncoderGolden(t *testing.T) {
 	}
 }
 
+// countingDevice knows what is allocated, and refuses to allocate more than a bound.
+type countingDevice struct {
+	engine.Device
+	elements, bound int
+}
+
+var errFull = errors.New("the device is full")
+
+func (d *countingDevice) Alloc(n int) (engine.Buffer, error) {
+	if d.elements+n > d.bound {
+		return nil, errFull
+	}
+	d.elements += n
+	return d.Device.Alloc(n)
+}
+
+func (d *countingDevice) Free(b engine.Buffer) {
+	d.elements -= b.Len()
+	d.Device.Free(b)
+}
+
+// TestEncoderMemory sees memory grow to what the longest window needs and no further, survive a window that is too long for the
+// device, and be given back.
+func TestEncoderMemory(t *testing.T) {
+	tiny := openTiny(t, "hf")
+	dev := &countingDevice{Device: newTestDevice(t), bound: 1 << 30}
+	l := &loader{dev: dev, weights: tiny}
+	e := loadEncoder(l, tiny.Config)
+	if l.err != nil {
+		t.Fatal(l.err)
+	}
+	dst := alloc(t, dev, 1000, tiny.Config.JointWidth)
+	encode := func(frames int) error {
+		n := e.frames(frames)
+		return e.encode(dst.Slice(0, n), [][]float32{noise(frames*tiny.Config.Features, 1)})
+	}
+	var after [2]int
+	for round := range after {
+		for _, frames := range []int{100, 3300, 800, 2000, 5000, 5000, 30} {
+			if err := encode(frames); err != nil {
+				t.Fatal(err)
+			}
+		}
+		after[round] = dev.elements
+	}
+	if after[0] != after[1] {
+		t.Errorf("%d elements, and after the same again %d", after[0], after[1])
+	}
+	want := download(t, dev, dst.Slice(0, 4))
+	dev.bound = dev.elements
+	if err := encode(7000); !errors.Is(err, errFull) {
+		t.Fatalf("a window too long for the device: %v", err)
+	}
+	dev.bound = 1 << 30
+	if err := encode(30); err != nil {
+		t.Fatal(err)
+	}
+	if got := download(t, dev, dst.Slice(0, 4)); !slices.Equal(got, want) {
+		t.Error("after a failure the same window gives something else")
+	}
+	e.close()
+	if dev.elements != dst.Buf.Len() {
+		t.Errorf("%d elements are still allocated", dev.elements-dst.Buf.Len())
+	}
+}
+
+// TestLoadEncoderFails sees a failure at whatever tensor it comes, and all memory given back.
+func TestLoadEncoderFails(t *testing.T) {
+	tiny := openTiny(t, "hf")
+	for _, missing := range []string{"encoder.pre_encode.out.bias", "encoder.layers.1.self_attn.pos_bias_v", "encoder.layers.0.conv.batch_norm.running_var", "joint.enc.weight"} {
+		dev := &countingDevice{Device: newTestDevice(t), bound: 1 << 30}
+		l := &loader{dev: dev, weights: without{tiny, missing}}
+		loadEncoder(l, tiny.Config).close()
+		if l.err == nil || !strings.Contains(l.err.Error(), missing) {
+			t.Errorf("without %s: %v", missing, l.err)
+		}
+		if dev.elements != 0 {
+			t.Errorf("without %s: %d elements are still allocated", missing, dev.elements)
+		}
+	}
+	dev := &countingDevice{Device: newTestDevice(t), bound: 10000}
+	l := &loader{dev: dev, weights: tiny}
+	loadEncoder(l, tiny.Config).close()
+	if !errors.Is(l.err, errFull) || dev.elements != 0 {
+		t.Errorf("on a device too small: %v, with %d elements allocated", l.err, dev.elements)
+	}
+}
+
+// without is a source that lacks a tensor.
+type without struct {
+	source
+	name string
+}
+
+func (w without) Read(dst []float32, name string, shape ...int) error {
+	if name == w.name {
+		return fmt.Errorf("tensor %s is missing", name)
+	}
+	return w.source.Read(dst, name, shape...)
+}
+
 // TestEncoderBatches holds every recording in batches of several orders and group sizes to the recording alone, to the bit.
 func TestEncoderBatches(t *testing.T) {
 	tiny := openTiny(t, "hf")
 	e := newTestEncoder(t, tiny.Config, tiny)
 	items := goldenItems(t, "tiny", nil)
-	items = append(items, goldenItem{"a frame", noise(128, 1)}, goldenItem{"nothing", nil}, goldenItem{"nine frames", noise(9*128, 2)})
+	items = append(items, goldenItem{"a frame", noise(128, 1)}, goldenItem{"nothing", nil}, goldenItem{"nine frames", noise(9*128, 2)},
+		// More than is kept of the positions.
+		goldenItem{"long", noise(8*(keptFrames+30)*128, 3)})
 	alone := map[string]map[string][]float32{}
 	for _, item := range items {
 		alone[item.name] = e.stages(t, [][]float32{item.features})[0]
