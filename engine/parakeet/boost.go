@@ -8,9 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// boostPerToken is what a hypothesis gains for each token of a keyword, as a log-probability: enough to
-// make up for a spelling that is seven times as likely. Published values for this kind of boost lie between 1 and 2.
-const boostPerToken = 2
+// boostPerToken is what a hypothesis gains for each token of a keyword, as a log-probability: enough to make up for
+// something that is nearly three times as likely. At 2, keywords of many tokens began to replace words that
+// only sound a little like them.
+const boostPerToken = 1
 
 // booster lets hypotheses gain while they spell a keyword. It's the automaton of Aho and Corasick ("Efficient string
 // matching: an aid to bibliographic search", 1975) over the keywords' tokens: a state is the longest beginning of a keyword

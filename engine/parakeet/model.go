@@ -3,6 +3,7 @@ package parakeet
 import (
 	"errors"
 	"fmt"
+	"io"
 	"unicode"
 
 	"hark/engine"
@@ -42,7 +43,8 @@ type Model struct {
 	front      *frontEnd
 	enc        *encoder
 	dec        *decoder
-	minSamples int // shorter windows are padded
+	minSamples int       // shorter windows are padded
+	files      io.Closer // nil: there are none
 
 	maxFrames  int           // of a window
 	placeSlots int           // of the decoder, for each window
@@ -51,16 +53,17 @@ type Model struct {
 }
 
 // Load reads a model, a NeMo archive or a folder as transformers writes it, and puts its weights on the device. name is what
-// the model is to be called. The files are not needed afterwards.
+// the model is to be called. The files stay open until the model is closed, since its tokenizer reads from them.
 func Load(dev engine.Device, path, name string, c Config) (*Model, error) {
 	files, err := models.OpenParakeet(path)
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
 	m, err := load(dev, files.Config, files, files.Tokenizer, c)
-	if err = errors.Join(err, files.Close()); err != nil {
-		return nil, fmt.Errorf("model %s: %w", name, err)
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", name, errors.Join(err, files.Close()))
 	}
+	m.files = files
 	m.info.Name = name
 	m.info.Languages = []string{"en"}
 	if isMultilingual(files.Tokenizer) {
@@ -141,5 +144,8 @@ func (m *Model) Close() error {
 	m.enc.close()
 	m.dec.close()
 	m.staging.close()
-	return nil
+	if m.files == nil {
+		return nil
+	}
+	return m.files.Close()
 }

@@ -2,6 +2,7 @@ package parakeet
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 	"slices"
 	"testing"
@@ -262,4 +263,65 @@ func TestShortRecordingsArePadded(t *testing.T) {
 	if checked == 0 {
 		t.Error("no recording is that short")
 	}
+}
+
+// hear is what a model hears in a recording, alone.
+func hear(t testing.TB, m *Model, samples []float32, o engine.Options) *engine.Result {
+	t.Helper()
+	j := newJob(t, m, samples, o)
+	runJobs(t, m, []*job{j}, 1)
+	return j.Result()
+}
+
+// TestKeywords: a keyword that was nearly heard is written, whatever its case in the request; and nothing else changes.
+func TestKeywords(t *testing.T) {
+	m := loadTiny(t)
+	nearly := recordingSamples(t, "12_fast")
+	if got, want := hear(t, m, nearly, engine.Options{BeamSize: keywordBeam}).Text(), "Plea in the bedroom at one."; got != want {
+		t.Fatalf("without keywords: got %q, want %q", got, want)
+	}
+	for _, word := range []string{"Play", "play", " PLAY"} {
+		keywords := []string{"Robert", word, "kitchen"}
+		if got, want := hear(t, m, nearly, engine.Options{Keywords: keywords}).Text(), "Play in the bedroom at one."; got != want {
+			t.Errorf("with %q: got %q, want %q", keywords, got, want)
+		}
+	}
+	for _, u := range utterances(t, "tiny") {
+		if u.Name == "10_noise" || u.Name == "12_fast" || u.Name == "09_long" {
+			continue // where the model isn't sure of anything, a beam may find something else
+		}
+		if got := hear(t, m, recordingSamples(t, u.Name), engine.Options{Keywords: []string{"Play", "yellow", "weather"}}).Text(); got != u.Text {
+			t.Errorf("%s: got %q, want %q", u.Name, got, u.Text)
+		}
+	}
+}
+
+// TestBeamsInBatches holds windows with beams beside greedy ones to what each is alone.
+func TestBeamsInBatches(t *testing.T) {
+	m := loadTiny(t)
+	var jobs []*job
+	var alone []string
+	for i, u := range utterances(t, "tiny") {
+		samples, o := recordingSamples(t, u.Name), engine.Options{BeamSize: []int{1, 8, 2, 0}[i%4], WordTimestamps: true}
+		if i%3 == 0 {
+			o.Keywords = []string{"Peter", "radio"}
+		}
+		alone = append(alone, toJSON(t, hear(t, m, samples, o)))
+		jobs = append(jobs, newJob(t, m, samples, o))
+	}
+	runJobs(t, m, jobs, 7)
+	for i, j := range jobs {
+		if got := toJSON(t, j.Result()); got != alone[i] {
+			t.Errorf("recording %d:\nin a batch %s\nalone      %s", i, got, alone[i])
+		}
+	}
+}
+
+func toJSON(t testing.TB, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }
