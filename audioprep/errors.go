@@ -18,6 +18,7 @@ type FormatError struct {
 	Found    string   // what the bytes are: "ogg", "png", "wav with codec 0xbeef"; "" when unknown
 	Accepted []string // the containers that are supported
 	Reason   string   // more about it, or ""
+	tried    bool     // ffmpeg has refused it too
 }
 
 func (e *FormatError) Error() string {

@@ -118,16 +118,15 @@ func askVersion(ctx context.Context, path string) ([]byte, error) {
 // a codec that it does not.
 var soundForms = []string{"ac3", "amr", "ape", "asf", "avi", "flv", "mp1", "mp2", "mpeg-ps", "musepack", "wavpack"}
 
-// Convertible reports whether ffmpeg can most likely decode what was found: it is a form of sound, or a container
-// that is taken with a codec that is not ("mp4 with AMR").
+// Convertible reports whether ffmpeg, where it was not tried, can most likely decode what was found: it is a form
+// of sound, or a container that is taken with a codec that is not ("mp4 with AMR").
 func (e *FormatError) Convertible() bool {
 	container, _, foreign := strings.Cut(e.Found, " with ")
-	return slices.Contains(soundForms, e.Found) || foreign && slices.Contains(e.Accepted, container) ||
-		strings.HasPrefix(e.Found, "mp3 of") || strings.HasPrefix(e.Found, "opus of")
+	return !e.tried && (slices.Contains(soundForms, e.Found) || foreign && slices.Contains(e.Accepted, container))
 }
 
 // worthTrying reports whether it makes sense to show an upload to ffmpeg: it may hold sound, or nobody knows. Texts, pictures and
 // archives are not worth a process.
 func (e *FormatError) worthTrying() bool {
-	return e.Convertible() || e.Found == "" || e.Found == "iff" || e.Found == "riff"
+	return e.Convertible() || e.Found == "" || e.Found == "iff" || e.Found == "riff" || strings.HasPrefix(e.Found, "opus of ")
 }

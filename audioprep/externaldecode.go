@@ -67,7 +67,7 @@ func withReason(e *FormatError, reason string) error {
 	if e.Reason != "" {
 		reason = e.Reason + "; " + reason
 	}
-	return &FormatError{Found: e.Found, Accepted: e.Accepted, Reason: reason}
+	return &FormatError{Found: e.Found, Accepted: e.Accepted, Reason: reason, tried: true}
 }
 
 // why is what the log says about an end, or how the process ended where it says nothing.

@@ -18,6 +18,8 @@ type Inspection struct {
 	Loudness float64
 	// Peak is the largest sample, in dBFS: 0 at full scale, -Inf for digital silence, NaN without samples.
 	Peak float64
+	// Samples is how long it is at 16 kHz.
+	Samples int
 	// Speech is the part of the upload, 0 to 1, where the finder marks speech: pauses between words don't count.
 	Speech float64
 	// Windows are what the model will be given, and CostSamples how long they are together, at 16 kHz.
@@ -48,20 +50,21 @@ func Inspect(ctx context.Context, r io.ReadSeeker, opt Options, label Label, max
 		var found *DecodeError
 		if errors.As(err, &found) {
 			i.Info = found.Info
-			i.label(label)
+			i.Label(label)
 		}
 		return i, err
 	}
-	i.Info = pcm.Info
+	defer pcm.Close()
+	i.Info, i.Samples = pcm.Info, len(pcm.Samples)
 	i.Loudness = opt.meter.lufs()
 	i.Peak = 20 * math.Log10(float64(opt.meter.peak()))
 	i.Faults = append(i.Faults, opt.meter.faults()...)
-	i.label(label)
+	i.Label(label)
 	return i, i.listen(ctx, pcm, maxSamples)
 }
 
-// label compares what is said of the upload with what it is.
-func (i *Inspection) label(l Label) {
+// Label compares what is said of the upload with what it is, and adds a fault where they disagree.
+func (i *Inspection) Label(l Label) {
 	if i.Bytes == 0 {
 		return
 	}
@@ -72,22 +75,19 @@ func (i *Inspection) label(l Label) {
 
 // listen looks for speech.
 func (i *Inspection) listen(ctx context.Context, pcm *PCM, maxSamples int) error {
-	speech, all := 0, 0
-	for _, samples := range pcm.Channels {
-		t, err := findSpeech(ctx, samples)
+	heard, all := 0, 0
+	for c, samples := range pcm.Channels {
+		l, err := listen(ctx, samples, maxSamples, pcm.kept[c].passed)
 		if err != nil {
 			return err
 		}
-		for _, marked := range t.speech {
-			if all++; marked {
-				speech++
-			}
-		}
-		for _, w := range t.windows(len(samples), maxSamples) {
+		heard += l.heard
+		all += l.next
+		for _, w := range l.windows {
 			i.Windows = append(i.Windows, w)
 			i.CostSamples += w.End - w.Start
 		}
 	}
-	i.Speech = float64(speech) / float64(max(1, all))
+	i.Speech = float64(heard) / float64(max(1, all))
 	return nil
 }

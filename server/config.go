@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"hark/audioprep"
 	"hark/batcher"
 )
 
@@ -55,6 +56,9 @@ type Config struct {
 	// MaxDecodedBytes is how much decoded audio of recordings may lie in memory, in bytes; beyond it they wait on disk
 	// before they are decoded. Clips (at most 1.9 MB each) do not count. Default 2 GiB, about 9 h of audio.
 	MaxDecodedBytes int64
+
+	// FFmpeg decodes the files that hark does not decode itself. nil: they are refused.
+	FFmpeg *audioprep.FFmpeg
 
 	// UploadIdleTimeout is how long an upload may stand still, and UploadTimeout how long it may take in all, before
 	// it is answered with 408. Defaults 30 s and 1 h.

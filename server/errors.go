@@ -156,7 +156,11 @@ func formatMessage(e *audioprep.FormatError) string {
 	if e.Reason != "" {
 		msg += " (" + e.Reason + ")"
 	}
-	return msg + ": send one of " + strings.Join(e.Accepted, ", ")
+	msg += ": send one of " + strings.Join(e.Accepted, ", ")
+	if e.Convertible() {
+		msg += "; a server with ffmpeg on its PATH takes this too"
+	}
+	return msg
 }
 
 // optionParam is the request field behind an option of the engine.
@@ -253,6 +257,8 @@ type wireError struct {
 		Param   *string `json:"param"`
 		Code    *string `json:"code"`
 	} `json:"error"`
+	// File is there where a file was refused for what it is: what was found of it. See FileReport.
+	File *FileReport `json:"file,omitempty"`
 	// Hark is there where a queue refused the request.
 	Hark *wireBusy `json:"hark,omitempty"`
 }
@@ -288,6 +294,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	body.Error.Param, body.Error.Code = nullable(e.param), nullable(e.code)
 	if e.busy != nil {
 		body.Hark = &wireBusy{e.busy.Limit, e.busy.Waiting, inMillis(e.busy.Predicted)}
+	}
+	if file := (*refusedFile)(nil); errors.As(err, &file) && e.status < http.StatusInternalServerError {
+		body.File = file.report
 	}
 	text, err := json.Marshal(body)
 	if err != nil { // strings always marshal

@@ -23,6 +23,7 @@ func (s *Server) routes() http.Handler {
 	r.Post("/v1/transcribe", s.transcription(dialect{}))
 	r.Post("/v1/audio/transcriptions", s.transcription(dialect{openAI: true}))
 	r.Post("/v1/audio/translations", s.transcription(dialect{openAI: true, task: engine.Translate}))
+	r.Post("/v1/explain", s.admitted(s.explain))
 	r.Get("/v1/models", s.listModels)
 	r.Get("/v1/models/*", s.showModel) // a model's name may be a path
 	r.Get("/v1/queue", s.queue)

@@ -55,6 +55,7 @@ func New(cfg Config, models *engine.Registry, log zerolog.Logger) (*Server, erro
 		MaxDuration:     cfg.MaxDuration,
 		MaxDecodedBytes: cfg.MaxDecodedBytes,
 		Scheduling:      cfg.Scheduling,
+		FFmpeg:          cfg.FFmpeg,
 		Observer:        s.metrics.observer,
 	})
 	s.cutCtx, s.cut = context.WithCancel(context.Background())

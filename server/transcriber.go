@@ -26,6 +26,8 @@ type TranscriberConfig struct {
 	MaxDecodedBytes int64
 	// Scheduling is how requests share the device; MaxBatch, CostCapMillis and Observer are filled in for each model.
 	Scheduling batcher.Config
+	// FFmpeg decodes what audioprep does not; nil: nothing does.
+	FFmpeg *audioprep.FFmpeg
 	// Observer is told about every model's batches, for metrics; nil: nobody is.
 	Observer func(model engine.ModelInfo) batcher.Observer
 }
@@ -198,31 +200,49 @@ type prepared struct {
 	release func() // gives its memory's share back
 }
 
-// prepare decodes audio and cuts it. At first it's taken for a clip, which has places of its own to decode in, so
+// prepare decodes audio and cuts it.
+func (t *Transcriber) prepare(ctx context.Context, audio io.ReadSeeker, model engine.ModelInfo) (p *prepared, err error) {
+	err = t.clipFirst(ctx, func(limit time.Duration) (err error) {
+		p, err = t.decode(ctx, audio, limit, model)
+		return err
+	})
+	return p, err
+}
+
+// clipFirst decodes within a limit. At first audio is taken for a clip, which has places of its own to decode in, so
 // that clips never queue behind hours of audio; what turns out longer goes the recordings' way.
-func (t *Transcriber) prepare(ctx context.Context, audio io.ReadSeeker, model engine.ModelInfo) (*prepared, error) {
+func (t *Transcriber) clipFirst(ctx context.Context, decode func(limit time.Duration) error) error {
 	limit := t.cfg.MaxDuration
 	clipLimit := time.Duration(maxClipSamples) * time.Second / engine.SampleRate
 	if limit == 0 || limit > clipLimit {
-		p, err := t.decode(ctx, audio, clipLimit, model, t.gate.clips)
+		err := inPlace(ctx, t.gate.clips, func() error { return decode(clipLimit) })
 		if tooLong := (*audioprep.LimitError)(nil); !errors.As(err, &tooLong) {
-			return p, err
+			return err
 		}
 	}
-	return t.decode(ctx, audio, limit, model, t.gate.recordings)
+	return inPlace(ctx, t.gate.recordings, func() error { return decode(limit) })
 }
 
-func (t *Transcriber) decode(ctx context.Context, audio io.ReadSeeker, limit time.Duration, model engine.ModelInfo, slots chan struct{}) (*prepared, error) {
+// inPlace does work once one of the places is free.
+func inPlace(ctx context.Context, places chan struct{}, work func() error) error {
 	select {
-	case slots <- struct{}{}:
-		defer func() { <-slots }()
+	case places <- struct{}{}:
+		defer func() { <-places }()
+		return work()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
+}
+
+func (t *Transcriber) decodeOptions(limit time.Duration) audioprep.Options {
+	return audioprep.Options{MaxDuration: limit, FFmpeg: t.cfg.FFmpeg}
+}
+
+func (t *Transcriber) decode(ctx context.Context, audio io.ReadSeeker, limit time.Duration, model engine.ModelInfo) (*prepared, error) {
 	if _, err := audio.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("audio: %w", err)
 	}
-	pcm, err := audioprep.Decode(ctx, audio, audioprep.Options{MaxDuration: limit})
+	pcm, err := audioprep.Decode(ctx, audio, t.decodeOptions(limit))
 	if err != nil {
 		return nil, err
 	}

@@ -9,12 +9,18 @@ import (
 	"strings"
 	"time"
 
+	"hark/audioprep"
 	"hark/batcher"
 	"hark/engine"
 )
 
 // transcription handles the calls that turn an upload into text.
 func (s *Server) transcription(d dialect) http.HandlerFunc {
+	return s.admitted(func(r *http.Request) (*reply, error) { return s.transcribe(r, d) })
+}
+
+// admitted handles a call with an upload: it takes a place for it before the body is read, and ends it when the server has to.
+func (s *Server) admitted(answer func(r *http.Request) (*reply, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		rec := recordOf(r)
 		rec.bodyLeft = s.newBody(w, r)
@@ -32,7 +38,7 @@ func (s *Server) transcription(d dialect) http.HandlerFunc {
 			rec.bodyLeft.interrupt(errStopping)
 		})()
 		r = r.WithContext(ctx)
-		reply, err := s.transcribe(r, d)
+		reply, err := answer(r)
 		place.free() // before the answer, so that a caller who has it finds the place free
 		if err != nil {
 			s.fail(w, r, err)
@@ -72,7 +78,7 @@ func (s *Server) transcribe(r *http.Request, d dialect) (*reply, error) {
 		return nil, badField("model", "unsupported_value", "%s", option.Reason) // OpenAI's calls have no field task
 	}
 	if err != nil {
-		return nil, err
+		return nil, up.aboutFile(err)
 	}
 	rec.transcript = t
 	s.metrics.countTranscript(t)
@@ -151,7 +157,7 @@ func (s *Server) understand(up *upload, r *http.Request, d dialect) (*wishes, st
 	case up.audio == nil:
 		return nil, "", badField("file", "missing_required_parameter", "there is no file: send the audio in the field \"file\" of a multipart/form-data body")
 	case up.audio.size == 0:
-		return nil, "", badField("file", "empty_audio", "the file is empty: send audio")
+		return nil, "", up.refused(badField("file", "empty_audio", "the file is empty: send audio"), audioprep.Info{})
 	}
 	if len(up.other) > 0 {
 		wishes.warn("files in other fields are ignored: %s", strings.Join(names(up.other), " "))

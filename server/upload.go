@@ -8,6 +8,8 @@ import (
 	"mime/multipart"
 	"net/http"
 	"strings"
+
+	"hark/audioprep"
 )
 
 // Bounds of a form beside its file. OpenAI's largest fields are four voice samples as data URLs, some 0.4 MB each.
@@ -19,7 +21,8 @@ const (
 
 // upload is a request's body taken apart. Close it.
 type upload struct {
-	audio  *spool // nil if there was no file
+	audio  *spool          // nil if there was no file
+	label  audioprep.Label // what is said of the file
 	fields fields
 	other  []string // names of files that are not "file", in order
 }
@@ -63,7 +66,7 @@ func readUpload(contentType string, r io.Reader, lim uploadLimits, bare bool) (*
 			return nil, &apiError{status: http.StatusUnsupportedMediaType, code: "unsupported_content_type",
 				message: "the body must be multipart/form-data with the audio in the field \"file\""}
 		}
-		u := &upload{audio: lim.newSpool()}
+		u := &upload{audio: lim.newSpool(), label: audioprep.Label{Type: contentType}}
 		if _, err := io.Copy(u.audio, r); err != nil {
 			u.Close()
 			return nil, err
@@ -116,7 +119,7 @@ func (u *upload) readPart(part *multipart.Part, room *int64, lim uploadLimits) e
 		if u.audio != nil {
 			return badField("file", "too_many_files", "the form has more than one file: send one in each request")
 		}
-		u.audio = lim.newSpool()
+		u.audio, u.label = lim.newSpool(), audioprep.Label{Name: part.FileName(), Type: part.Header.Get("Content-Type")}
 		_, err := io.Copy(u.audio, part)
 		return err
 	case isFile && !known(name):

@@ -1,0 +1,97 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"hark/audioprep"
+	"hark/batcher"
+	"hark/engine"
+)
+
+// explanation is the answer of POST /v1/explain: what would become of a file, without transcribing it.
+type explanation struct {
+	*FileReport
+	// Model is the one that the request would go to.
+	Model string `json:"model"`
+	// Predicted is how long its answer would take by what is waiting now, once the file is decoded. It's not there while
+	// nothing has been measured yet, or the model is not loaded.
+	Predicted *float64 `json:"predicted_wait_ms,omitempty"`
+}
+
+// explain takes an upload in the way of /v1/transcribe, fields and all, and says what it is and what it would cost. A file
+// that /v1/transcribe would refuse is refused in the same words.
+func (s *Server) explain(r *http.Request) (*reply, error) {
+	up, err := s.receive(r, dialect{})
+	if err != nil {
+		return nil, err
+	}
+	defer up.Close()
+	wishes, model, err := s.understand(up, r, dialect{})
+	if err != nil {
+		return nil, err
+	}
+	recordOf(r).warnings = wishes.warnings
+	audio, err := up.audio.reader()
+	if err != nil {
+		return nil, err
+	}
+	report, err := s.transcriber.Explain(r.Context(), model, audio, up.label)
+	if err != nil {
+		return nil, up.aboutFile(err)
+	}
+	e := explanation{FileReport: report, Model: model}
+	if wait, ok := s.transcriber.predict(model, report); ok {
+		ms := inMillis(wait)
+		e.Predicted = &ms
+	}
+	text, err := marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	h := http.Header{}
+	for _, warning := range wishes.warnings {
+		h.Add("X-Hark-Warning", warning)
+	}
+	return &reply{h, "application/json", text}, nil
+}
+
+// Explain decodes a file as Transcribe would and reports what is in it. The model is not loaded for that: until it is, windows are
+// counted as Whisper takes them. Errors are those of audioprep.Decode.
+func (t *Transcriber) Explain(ctx context.Context, model string, audio io.ReadSeeker, label audioprep.Label) (*FileReport, error) {
+	window := maxClipSamples
+	q, err := t.existing(model)
+	if err != nil {
+		return nil, err
+	}
+	if q != nil {
+		window = q.ref.Model().Info().MaxWindowSamples
+	}
+	var inspection *audioprep.Inspection
+	err = t.clipFirst(ctx, func(limit time.Duration) (err error) {
+		inspection, err = audioprep.Inspect(ctx, audio, t.decodeOptions(limit), label, window)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return NewFileReport(inspection, nil), nil
+}
+
+// predict is how long a request with a file would take from now; ok is false where that is unknown.
+func (t *Transcriber) predict(model string, file *FileReport) (wait time.Duration, ok bool) {
+	q, err := t.existing(model)
+	if err != nil || q == nil {
+		return 0, false
+	}
+	// No answer comes within a nanosecond: the refusal says how long it would take.
+	err = q.batcher.Check(batcher.Request[engine.Window]{Lane: file.lane(), CostMillis: *file.CostMillis, Deadline: 1})
+	var busy *batcher.BusyError
+	if !errors.As(err, &busy) || busy.Predicted == 0 {
+		return 0, false
+	}
+	return busy.Predicted, true
+}
