@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// maxOverlapShift is by how much two windows may differ about when the same word was said, in seconds.
+// maxOverlapShift is by how much two windows may differ about when the same word was said, in seconds, on the average of its
+// start and end.
 const maxOverlapShift = 0.6
 
 // OverlapBorder decides who speaks where two windows share a stretch of sound, [from, to) in seconds, so that every word in
@@ -38,7 +39,9 @@ func (w Word) Middle() float64 { return (w.Start + w.End) / 2 }
 func sameWord(w Word, others []Word) int {
 	text, nearest, best := PlainWord(w.Text), math.Inf(1), -1
 	for i, o := range others {
-		if d := math.Abs(o.Start - w.Start); d < nearest && d <= maxOverlapShift && text != "" && PlainWord(o.Text) == text {
+		// Both ends count: a window that begins within a word may stutter at first.
+		d := (math.Abs(o.Start-w.Start) + math.Abs(o.End-w.End)) / 2
+		if d < nearest && d <= maxOverlapShift && text != "" && PlainWord(o.Text) == text {
 			nearest, best = d, i
 		}
 	}

@@ -25,6 +25,7 @@ func TestOverlapBorder(t *testing.T) {
 		{"cut words at the ends", said("a bee ce de ef", 9, 10.3, 10.8, 11.4, 11.9), said("ee ce de effort", 10.4, 10.75, 11.45, 11.85), "a bee ce de effort"},
 		{"nothing in common", said("a x y", 9, 10.4, 11.4), said("p q r", 10.4, 11.4, 12.5), "a x q r"},
 		{"a word twice in a row", said("one one one one", 10.1, 10.5, 10.9, 11.3), said("one one one two", 10.52, 10.92, 11.32, 12.1), "one one one one two"},
+		{"a stutter", said("a three. b", 9, 10.9, 11.9), append([]Word{{Text: " three", Start: 10.87, End: 10.93}}, said("three. bee", 10.93, 11.9)...), "a three. bee"},
 		{"one side silent", said("a b", 9, 10.5), nil, "a b"},
 		{"the other side silent", nil, said("b c", 11.2, 12.4), "b c"},
 		{"marks alone are no words", said("a — b", 9, 10.4, 10.8), said("— b c", 10.9, 11.2, 12.4), "a — b c"},
