@@ -217,6 +217,28 @@ func newAACDecoder(cfg aac.Config) *aacDecoder {
 	return &aacDecoder{cfg: cfg, dec: aac.NewDecoder(cfg), block: make([]float32, cfg.Frame()*cfg.Channels)}
 }
 
+// discover lets the decoder see the first of a stream's packets, which each calls put for: HE-AAC
+// may be known by nothing else. It is told before the stream is opened.
+func (a *aacDecoder) discover(in *input, each func(put func(span) (bool, error)) error) error {
+	return each(func(d span) (more bool, err error) {
+		if d.size <= 0 {
+			return true, in.ctx.Err()
+		}
+		if d.size > maxFrameBytes || d.pos < 0 || !in.reaches(d.pos+d.size) {
+			return false, in.err
+		}
+		if err := in.seek(d.pos); err != nil {
+			return false, err
+		}
+		b := make([]byte, d.size)
+		if _, err := in.readFull(b); err != nil {
+			return false, in.err
+		}
+		*a = *newAACDecoder(a.cfg.Discover(b))
+		return false, nil
+	})
+}
+
 // packet decodes one packet. The samples are good until the next call, and silence if
 // there is an error.
 func (a *aacDecoder) packet(b []byte) (x []float32, read int, err error) {

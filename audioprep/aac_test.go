@@ -3,6 +3,8 @@ package audioprep
 import (
 	"bytes"
 	"errors"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -173,6 +175,42 @@ func TestAACFFmpeg(t *testing.T) {
 		}
 		if wrong*1e10 > signal { // 100 dB
 			t.Errorf("%v: samples differ by %g of the signal's energy", c, wrong/signal)
+		}
+	}
+}
+
+// TestHighEfficiency: HE-AAC is found in every container, also where only the packets tell of it.
+func TestHighEfficiency(t *testing.T) {
+	ffmpeg, err := exec.LookPath("ffmpeg")
+	if err != nil {
+		t.Skip("no ffmpeg on PATH to put streams into containers")
+	}
+	for _, name := range []string{"he-22050-mono", "he-24000-coupled", "he-v2-24000"} {
+		want, err := decodeBytes(adtsFile(t, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.Info.Faults != nil || want.Info.SampleRate < 22050 {
+			t.Errorf("%s: got %+v", name, want.Info)
+		}
+		for _, c := range [][]string{{"x.m4a"}, {"x.mp4", "-bsf:a", "aac_adtstoasc", "-movflags", "frag_keyframe+empty_moov+delay_moov"}, {"x.mkv"}} {
+			path := filepath.Join(t.TempDir(), c[0])
+			args := append([]string{"-v", "error", "-i", filepath.Join("internal", "aac", "testdata", name+".aac"), "-c", "copy"}, c[1:]...)
+			if out, err := exec.Command(ffmpeg, append(args, path)...).CombinedOutput(); err != nil {
+				t.Errorf("%s in %s: %v: %s", name, c[0], err, out)
+				continue
+			}
+			pcm, err := decodeFile(t, path, Options{})
+			if err != nil {
+				t.Errorf("%s in %s: %v", name, c[0], err)
+				continue
+			}
+			if pcm.Info.SampleRate != want.Info.SampleRate || pcm.Info.Channels != want.Info.Channels || pcm.Info.Faults != nil {
+				t.Errorf("%s in %s: got %+v, want %+v", name, c[0], pcm.Info, want.Info)
+			}
+			if n := len(pcm.Samples); n < len(want.Samples)*9/10 || n > len(want.Samples) || maxDiff(pcm.Samples, want.Samples[:n]) > 1e-6 {
+				t.Errorf("%s in %s: got %d other samples than the %d there are", name, c[0], n, len(want.Samples))
+			}
 		}
 	}
 }

@@ -176,8 +176,12 @@ func (c *cafFile) decodePackets(in *input, s *sink) error {
 		if err != nil {
 			return noAAC("caf", err)
 		}
-		t.dec, t.frame = newAACDecoder(cfg), cfg.Frame()
-		rate, channels = int64(cfg.Rate), cfg.Channels
+		a := newAACDecoder(cfg)
+		if err := a.discover(in, c.eachPacket); err != nil {
+			return err
+		}
+		t.dec, t.frame = a, a.cfg.Frame()
+		rate, channels = int64(a.cfg.Rate), a.cfg.Channels
 	default:
 		return unsupported(fmt.Sprintf("caf with codec %q", c.codec), "")
 	}

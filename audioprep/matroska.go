@@ -137,7 +137,7 @@ func (m *matroska) reader(b matroskaBlock) func() ([][]byte, bool, error) {
 // decodePackets decodes a track whose frames are packets. Its blocks say when
 // they are to be heard: a leap forward is a hole.
 func (m *matroska) decodePackets(b matroskaBlock) error {
-	t, err := m.track.packetTrack(m.s)
+	t, err := m.track.packetTrack(m.s, b.frames)
 	if err != nil {
 		return corrupt(m.container, err)
 	}
@@ -151,7 +151,7 @@ func (m *matroska) decodePackets(b matroskaBlock) error {
 			t.c.lost()
 		}
 		if b.first && started {
-			again, err := m.track.packetTrack(m.s)
+			again, err := m.track.packetTrack(m.s, b.frames)
 			if err != nil {
 				return corrupt(m.container, err)
 			}

@@ -195,8 +195,8 @@ func (t *matroskaTrack) listed() Track {
 	return l
 }
 
-// packetTrack makes the decoder of a track whose frames are packets.
-func (t *matroskaTrack) packetTrack(s *sink) (*packetTrack, error) {
+// packetTrack makes the decoder of a track whose frames are packets; first are some of them.
+func (t *matroskaTrack) packetTrack(s *sink, first [][]byte) (*packetTrack, error) {
 	switch t.codec {
 	case "A_OPUS":
 		head := t.private
@@ -213,8 +213,10 @@ func (t *matroskaTrack) packetTrack(s *sink) (*packetTrack, error) {
 		if err != nil || cfg.Channels == 0 {
 			return nil, noAAC("matroska", err)
 		}
+		if len(first) > 0 {
+			cfg = cfg.Discover(first[0])
+		}
 		d := newAACDecoder(cfg)
-		d.note(s)
 		c := fixedCodec{d, cfg.Rate, cfg.Channels, cfg.Frame()}
 		return &packetTrack{s: s, c: c, skip: t.delaySamples(cfg.Rate)}, nil
 	case "A_ALAC":

@@ -132,7 +132,10 @@ func (f *mp4File) choose() (*mp4Track, error) {
 		if t.bad != nil {
 			t.bad = &CorruptError{Container: "mp4", Err: t.bad}
 		} else {
-			t.bad = t.openCodec()
+			t.bad = f.openCodec(t)
+		}
+		if f.in.err != nil {
+			return nil, f.in.err
 		}
 		if t.bad == nil && (best < 0 || audio[best].disabled && !t.disabled) {
 			best = len(audio)
@@ -177,11 +180,7 @@ func (f *mp4File) decode(t *mp4Track) error {
 	if t.pcm != nil {
 		put = func(d span) (bool, error) { return st.pcm(t.pcm, d) }
 	}
-	more, err := t.table.each(t.pcm, put)
-	for i := 0; more && err == nil && i < len(f.fragments); i++ {
-		more, err = f.fragment(t, f.fragments[i], put)
-	}
-	if err != nil {
+	if err := f.each(t, put); err != nil {
 		return err
 	}
 	if st.good == 0 {
@@ -198,6 +197,30 @@ func (f *mp4File) decode(t *mp4Track) error {
 	}
 	st.note()
 	return nil
+}
+
+// openCodec makes the track's decoder.
+func (f *mp4File) openCodec(t *mp4Track) error {
+	if err := t.openCodec(); err != nil {
+		return err
+	}
+	a, ok := t.dec.(*aacDecoder)
+	if !ok {
+		return nil
+	}
+	err := a.discover(f.in, func(put func(span) (bool, error)) error { return f.each(t, put) })
+	t.rate, t.channels, t.frame = int64(a.cfg.Rate), a.cfg.Channels, a.cfg.Frame()
+	return err
+}
+
+// each calls put for every sample of the track, in the index and in the fragments, until it
+// returns false or an error.
+func (f *mp4File) each(t *mp4Track, put func(span) (bool, error)) error {
+	more, err := t.table.each(t.pcm, put)
+	for i := 0; more && err == nil && i < len(f.fragments); i++ {
+		more, err = f.fragment(t, f.fragments[i], put)
+	}
+	return err
 }
 
 // pcm decodes a stretch of PCM, which need not be one packet.
