@@ -1,5 +1,7 @@
 package batcher
 
+import "time"
+
 // admit lets a request in (rule 16), or says with a *BusyError why not.
 func (b *Batcher[W]) admit(req Request[W]) (*call[W], error) {
 	b.mu.Lock()
@@ -25,7 +27,7 @@ func (b *Batcher[W]) admit(req Request[W]) (*call[W], error) {
 // refusal returns why a request can't be admitted now, or nil. The lock is held.
 func (b *Batcher[W]) refusal(req *Request[W]) error {
 	waiting := b.former.Waiting(Clips) + b.former.Waiting(Recordings)
-	predicted := b.former.Predict(req, b.clock.Now())
+	predicted := b.stretch(b.former.Predict(req, b.clock.Now()))
 	busy := &BusyError{Predicted: predicted, Waiting: waiting}
 	switch c := &b.config; {
 	case waiting >= c.QueueLimit:
@@ -62,4 +64,9 @@ func (b *Batcher[W]) SetBudget(millis int64) {
 	defer b.mu.Unlock()
 	b.former.SetBudget(millis)
 	b.signal()
+}
+
+// stretch is how long something takes that would take d if no other model wanted the device: each that waits for it has an equal part.
+func (b *Batcher[W]) stretch(d time.Duration) time.Duration {
+	return d * time.Duration(1+b.device.rivals(&b.tenant))
 }

@@ -15,6 +15,9 @@ type Batcher[W comparable] struct {
 	config   Config
 	clock    Clock
 	observer Observer
+	device   *Device
+	tenant   tenant
+	granted  <-chan struct{} // closed when the device is the batcher's; nil when it has not asked. The loop's own
 
 	wake    chan struct{} // there may be something to do; holds one
 	stopped chan struct{} // closed when the loop has ended
@@ -51,6 +54,7 @@ func New[W comparable](r Runner[W], c Config) *Batcher[W] {
 		config:   c,
 		clock:    c.Clock,
 		observer: c.Observer,
+		device:   c.Device,
 		wake:     make(chan struct{}, 1),
 		stopped:  make(chan struct{}),
 		former:   NewFormer[W](c),

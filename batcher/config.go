@@ -89,6 +89,9 @@ type Config struct {
 	// QueueWait is the longest predicted wait that a request is admitted with. Zero means no limit.
 	QueueWait time.Duration
 
+	// Device is what the batcher runs its batches on, where it shares it with others. Nil means that it has one of its own.
+	Device *Device
+
 	// Clock tells the time. Nil means the system's clock.
 	Clock Clock
 
@@ -170,6 +173,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.QueueLimit <= 0 {
 		c.QueueLimit = DefaultQueueLimit
+	}
+	if c.Device == nil {
+		c.Device = NewDevice()
 	}
 	if c.Clock == nil {
 		c.Clock = systemClock{}

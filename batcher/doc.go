@@ -85,6 +85,11 @@
 // ends early when a batch or the turn is full, or a recording comes. Clips that already have company when a turn ends
 // are not held.
 //
+// # Several models
+//
+// Each model has a batcher of its own, with its lanes and its budget. Those that compute on one [Device] run one batch at a
+// time between them, and who has had the least device time goes next. A batch is formed when the device is granted.
+//
 // # Clips of several windows
 //
 // Most clips are one window. One that hands out more counts as its windows: they share a batch when they fit one, and

@@ -32,29 +32,37 @@ func (b *Batcher[W]) loop() {
 	}
 }
 
-// next waits for the next batch; nil when there will be none.
-func (b *Batcher[W]) next() (*Batch[W], context.Context) {
+// next waits for the device, then forms a batch for it, so that nothing is decided before it can run; nil when there will
+// be no more. The device is the batcher's as long as there is a batch.
+func (b *Batcher[W]) next() (batch *Batch[W], ctx context.Context) {
 	for {
 		b.mu.Lock()
 		if b.cause != nil {
 			b.mu.Unlock()
+			b.letGo()
 			return nil, nil
 		}
 		now := b.clock.Now()
 		until, hold := b.former.Hold(now)
 		if hold && !b.closing {
 			b.mu.Unlock()
+			b.letGo()
 			b.sleep(until.Sub(now))
 			continue
 		}
-		batch, ended := b.former.Next(now)
+		if len(b.calls) > 0 && !b.owns() {
+			b.mu.Unlock()
+			b.acquire()
+			continue
+		}
+		var ended []*Item[W]
+		batch, ended = b.former.Next(now)
 		b.drop(ended)
 		b.tell()
 		report := func() {}
 		if batch == nil || batch.Turn != b.turn.serial {
 			report = b.closeTurn()
 		}
-		var ctx context.Context
 		if batch != nil {
 			ctx = b.start(batch, now)
 		}
@@ -64,11 +72,57 @@ func (b *Batcher[W]) next() (*Batch[W], context.Context) {
 		if batch != nil {
 			return batch, ctx
 		}
+		b.letGo()
 		if closing {
 			return nil, nil
 		}
 		<-b.wake
 	}
+}
+
+// acquire waits until the device is the batcher's, or the batcher is stopped.
+func (b *Batcher[W]) acquire() {
+	if b.granted == nil {
+		b.granted = b.device.ask(&b.tenant, b.clock.Now())
+	}
+	for !b.isStopped() {
+		select {
+		case <-b.granted:
+			return
+		case <-b.wake:
+		}
+	}
+}
+
+// owns reports whether the device is the batcher's.
+func (b *Batcher[W]) owns() bool {
+	select {
+	case <-b.granted:
+		return true
+	default:
+		return false
+	}
+}
+
+// letGo gives back a device on which nothing was run, or no longer waits for it.
+func (b *Batcher[W]) letGo() {
+	if b.granted != nil {
+		b.device.withdraw(&b.tenant, b.clock.Now())
+		b.granted = nil
+	}
+}
+
+// isWanted reports whether anybody waits.
+func (b *Batcher[W]) isWanted() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.calls) > 0
+}
+
+func (b *Batcher[W]) isStopped() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.cause != nil
 }
 
 // sleep returns after d, or earlier when there may be something to do.
@@ -107,6 +161,10 @@ func (b *Batcher[W]) noteTurn(batch *Batch[W], now time.Time) {
 // run runs a batch to its end, whatever the runner does. It returns an error that wraps ErrFatal if the batch had one.
 func (b *Batcher[W]) run(ctx context.Context, batch *Batch[W]) (fatal error) {
 	began := b.clock.Now()
+	defer func() { // even if a runner ends the goroutine
+		now := b.clock.Now()
+		b.granted = b.device.done(&b.tenant, now.Sub(began), b.isWanted(), now)
+	}()
 	err := b.callRunner(ctx, batch)
 
 	b.mu.Lock()

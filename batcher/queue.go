@@ -36,6 +36,9 @@ func (b *Batcher[W]) Queue() Queue {
 	}
 	for lane := range numLanes {
 		q.Lanes[lane] = f.Line(lane, now)
+		for i := range q.Lanes[lane] {
+			q.Lanes[lane][i].Predicted = b.stretch(q.Lanes[lane][i].Predicted)
+		}
 	}
 	for it, c := range b.calls {
 		if c.running > 0 {

@@ -31,7 +31,7 @@ func (t *Transcriber) queue(ctx context.Context, name string) (*modelQueue, erro
 	model := ref.Model()
 	info := model.Info()
 	cfg := t.cfg.Scheduling
-	cfg.MaxBatch, cfg.CostCapMillis = info.MaxBatch, info.BudgetMillis
+	cfg.MaxBatch, cfg.CostCapMillis, cfg.Device = info.MaxBatch, info.BudgetMillis, t.device
 	if t.cfg.Observer != nil {
 		cfg.Observer = t.cfg.Observer(info)
 	}

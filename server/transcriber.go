@@ -38,6 +38,7 @@ type Transcriber struct {
 	models *engine.Registry
 	cfg    TranscriberConfig
 	gate   *decodeGate
+	device *batcher.Device       // all models share it
 	lost   atomic.Pointer[error] // why a device can't be used any more
 
 	mu     sync.Mutex
@@ -54,7 +55,7 @@ type modelQueue struct {
 // NewTranscriber returns a Transcriber over the models of a registry. The registry stays the caller's and is to be closed
 // after the Transcriber.
 func NewTranscriber(models *engine.Registry, cfg TranscriberConfig) *Transcriber {
-	return &Transcriber{models: models, cfg: cfg, gate: newDecodeGate(cfg.MaxDecodedBytes), queues: map[string]*modelQueue{}}
+	return &Transcriber{models: models, cfg: cfg, gate: newDecodeGate(cfg.MaxDecodedBytes), device: batcher.NewDevice(), queues: map[string]*modelQueue{}}
 }
 
 // Input is one piece of audio to transcribe.

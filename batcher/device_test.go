@@ -1,0 +1,167 @@
+package batcher
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// slowRunner runs batches that take a fixed time, and sees that its device runs one at a time.
+type slowRunner struct {
+	takes time.Duration
+	busy  *int // batches on the device
+	most  *int
+	spent time.Duration
+}
+
+func (r *slowRunner) Run(ctx context.Context, batch []string, _ func(int) []string, done func(string, error)) {
+	*r.busy++
+	*r.most = max(*r.most, *r.busy)
+	time.Sleep(r.takes)
+	*r.busy--
+	r.spent += r.takes
+	for _, w := range batch {
+		done(w, nil)
+	}
+}
+
+// shared returns a batcher for each duration, on one device, and their runners.
+func shared(times ...time.Duration) ([]*Batcher[string], []*slowRunner) {
+	device := NewDevice()
+	busy, most := new(int), new(int)
+	var batchers []*Batcher[string]
+	var runners []*slowRunner
+	for _, d := range times {
+		r := &slowRunner{takes: d, busy: busy, most: most}
+		runners = append(runners, r)
+		batchers = append(batchers, New(Runner[string](r), Config{Device: device, MaxBatch: 1, BatchWait: -1}))
+	}
+	return batchers, runners
+}
+
+// keepBusy asks for one clip after the other until a time.
+func keepBusy(t *testing.T, b *Batcher[string], until time.Time) {
+	for time.Now().Before(until) {
+		if _, err := b.Do(t.Context(), Request[string]{CostMillis: 1000, Work: &script{{"w"}}}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestModelsShareADevice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		batchers, runners := shared(time.Second, 100*time.Millisecond, 300*time.Millisecond)
+		end := time.Now().Add(90 * time.Second)
+		for _, b := range batchers {
+			for range 2 { // one waits while the other's batch runs
+				go keepBusy(t, b, end)
+			}
+		}
+		time.Sleep(90 * time.Second)
+		for i, r := range runners {
+			if r.spent < 28*time.Second || r.spent > 32*time.Second {
+				t.Errorf("model %d had %v of 90 s, want a third", i, r.spent)
+			}
+		}
+		if *runners[0].most != 1 {
+			t.Errorf("%d batches ran at once", *runners[0].most)
+		}
+		for _, b := range batchers {
+			if err := b.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// TestUnusedTimeIsNotSaved lets one model come when another has run for a while.
+func TestUnusedTimeIsNotSaved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		batchers, runners := shared(200*time.Millisecond, 200*time.Millisecond)
+		begin := time.Now()
+		for range 2 {
+			go keepBusy(t, batchers[0], begin.Add(60*time.Second))
+		}
+		time.Sleep(40 * time.Second)
+		if spent := runners[0].spent; spent < 39*time.Second {
+			t.Errorf("alone a model had %v of 40 s", spent)
+		}
+		for range 2 {
+			go keepBusy(t, batchers[1], begin.Add(60*time.Second))
+		}
+		time.Sleep(21 * time.Second)
+		if spent := runners[1].spent; spent < 9*time.Second || spent > 11*time.Second {
+			t.Errorf("who came later had %v of 20 s, want half", spent)
+		}
+		for _, b := range batchers {
+			b.Close(t.Context())
+		}
+	})
+}
+
+// TestWhoWaitsForTheDeviceCanLeave stops a batcher that another keeps from the device, and sees that the device goes on.
+func TestWhoWaitsForTheDeviceCanLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		batchers, runners := shared(10*time.Second, time.Second)
+		go keepBusy(t, batchers[0], time.Now().Add(time.Second))
+		synctest.Wait()
+		answer := make(chan error)
+		go func() {
+			_, err := batchers[1].Do(context.Background(), Request[string]{CostMillis: 1000, Work: &script{{"w"}}})
+			answer <- err
+		}()
+		time.Sleep(time.Second)
+		now, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := batchers[1].Close(now); !errors.Is(err, context.Canceled) {
+			t.Errorf("Close: %v", err)
+		}
+		if err := <-answer; !errors.Is(err, ErrClosed) {
+			t.Errorf("Do: %v", err)
+		}
+		if runners[1].spent != 0 {
+			t.Error("a stopped batcher ran a batch")
+		}
+		if err := batchers[0].Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		third := New(Runner[string](runners[1]), Config{Device: batchers[0].device})
+		if _, err := third.Do(t.Context(), Request[string]{CostMillis: 1, Work: &script{{"w"}}}); err != nil {
+			t.Error("the device is not free:", err)
+		}
+		third.Close(t.Context())
+	})
+}
+
+// TestRivalsLengthenThePrediction compares the predicted wait with that of a batcher alone.
+func TestRivalsLengthenThePrediction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		batchers, _ := shared(time.Second, time.Second)
+		defer func() {
+			for _, b := range batchers {
+				b.Close(t.Context())
+			}
+		}()
+		keepBusy(t, batchers[0], time.Now().Add(3*time.Second))
+		refused := func() time.Duration {
+			var busy *BusyError
+			err := batchers[0].Check(Request[string]{CostMillis: 1000, Work: &script{{"w"}}, Deadline: 1})
+			if !errors.As(err, &busy) {
+				t.Fatalf("got %v, want a BusyError", err)
+			}
+			return busy.Predicted
+		}
+		alone := refused()
+		go keepBusy(t, batchers[0], time.Now().Add(time.Millisecond))
+		synctest.Wait()
+		running := refused()
+		go keepBusy(t, batchers[1], time.Now().Add(time.Millisecond))
+		synctest.Wait()
+		if got := refused(); got != 2*running || running < alone {
+			t.Errorf("predicted %v alone, %v while a batch runs, %v when another model waits too; want twice the second", alone, running, got)
+		}
+		time.Sleep(5 * time.Second)
+	})
+}
