@@ -1,5 +1,7 @@
 package parakeet
 
+import "math"
+
 // greedy takes the likeliest piece and the likeliest duration at every step (NeMo's "greedy_batch").
 type greedy struct {
 	*steps
@@ -30,7 +32,8 @@ func (g *greedy) looks(dst []look) []look {
 func (g *greedy) take(answers []answer) {
 	a := &answers[0]
 	duration := g.durations[a.duration.ID]
-	if a.piece.ID == g.blank {
+	nothing := !(float64(a.piece.LogProb) > math.Inf(-1)) // not even a number
+	if a.piece.ID == g.blank || nothing {
 		g.at += max(duration, 1) // a blank never stays
 		return
 	}
