@@ -22,6 +22,7 @@ import (
 // doctorCmd says what this machine has, what will be used and why, and what is missing. It fails only when something
 // can't be used at all.
 type doctorCmd struct {
+	ffmpegFlags `embed:""`
 	deviceFlags `embed:""`
 }
 
@@ -42,6 +43,11 @@ func (d *doctorCmd) Run(ctx context.Context, c *console, cli *commandLine) error
 	found, err := examineModels(table, cli.ModelsDir)
 	if err != nil {
 		return err
+	}
+	findings = append(findings, found...)
+	line, found := d.examine(ctx)
+	if line != "" {
+		fmt.Fprintf(table, "ffmpeg\t%s\n", line)
 	}
 	findings = append(findings, found...)
 	findings = append(findings, examinePip(ctx, table)...)

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -44,19 +42,6 @@ func usageError(err error, args []string) error {
 	return withHint(&usage{err}, "%s --help shows what it takes", command)
 }
 
-// soundContainers are forms that may well hold sound, that audioprep does not take, and that other programs can convert.
-var soundContainers = map[string]bool{
-	"ac3": true, "amr": true, "ape": true, "asf": true, "avi": true, "flv": true, "mp1": true, "mp2": true,
-	"mpeg-ps": true, "musepack": true, "wavpack": true,
-}
-
-// convertible reports whether another program can turn what was found into a form that audioprep takes: a form of sound,
-// or a container that is taken with a codec that is not ("mp4 with ...").
-func convertible(e *audioprep.FormatError) bool {
-	container, _, foreign := strings.Cut(e.Found, " with ")
-	return soundContainers[e.Found] || foreign && slices.Contains(e.Accepted, container)
-}
-
 // hintFor is the advice that goes with an error, or "".
 func hintFor(err error) string {
 	var h *hinted
@@ -64,8 +49,8 @@ func hintFor(err error) string {
 	switch {
 	case errors.As(err, &h):
 		return h.hint
-	case errors.As(err, &format) && convertible(format):
-		return "convert it first, for example with ffmpeg -i INPUT talk.flac"
+	case errors.As(err, &format) && format.Convertible():
+		return "ffmpeg takes it: install it, or name one with --ffmpeg, and hark has it decode such files"
 	case errors.Is(err, fs.ErrPermission):
 		return "check who may read and write there"
 	case errors.Is(err, syscall.ENOSPC):

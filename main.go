@@ -27,6 +27,7 @@ type commandLine struct {
 
 	Transcribe transcribeCmd `cmd:"" help:"Write down what is said in audio files."`
 	Serve      serveCmd      `cmd:"" help:"Answer transcription requests over HTTP."`
+	Inspect    inspectCmd    `cmd:"" help:"Say what audio files are, what is wrong with them and what they would cost."`
 	Models     modelsCmd     `cmd:"" help:"List, fetch, describe and remove models."`
 	Doctor     doctorCmd     `cmd:"" help:"Say what this machine has, what will be used and what is missing."`
 	Sim        simCmd        `cmd:"" help:"Show what ways of forming batches do under load, on a made-up device."`

@@ -36,6 +36,7 @@ type serveCmd struct {
 	LogFormat string `enum:"auto,text,json" default:"auto" placeholder:"WORD" help:"How to log: ${enum}; auto is text on a terminal and json elsewhere (default: ${default})."`
 
 	schedulingFlags `embed:""`
+	ffmpegFlags     `embed:""`
 	deviceFlags     `embed:""`
 }
 
@@ -44,6 +45,10 @@ func (s *serveCmd) Run(ctx context.Context, c *console, cli *commandLine) error 
 		return err
 	}
 	scheduling, err := s.schedulingFlags.config()
+	if err != nil {
+		return err
+	}
+	ffmpeg, err := s.find(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,13 +66,18 @@ func (s *serveCmd) Run(ctx context.Context, c *console, cli *commandLine) error 
 	}
 	registry := engine.NewRegistry(loader.load)
 	defer registry.Close()
-	srv, err := server.New(s.config(scheduling), registry, log)
+	cfg := s.config(scheduling)
+	cfg.FFmpeg = ffmpeg
+	srv, err := server.New(cfg, registry, log)
 	if err != nil {
 		return &usage{err}
 	}
 	listener, err := net.Listen("tcp", s.Addr)
 	if err != nil {
 		return listenError(s.Addr, err)
+	}
+	if ffmpeg != nil {
+		log.Info().Str("path", ffmpeg.Path()).Str("version", ffmpeg.Version()).Msg("ffmpeg decodes what hark does not")
 	}
 	s.announce(log, loader, listener.Addr())
 

@@ -17,7 +17,7 @@ import (
 // transcribeCmd writes down what is said in files. Each file takes the way of an HTTP request, so that short ones
 // share batches.
 type transcribeCmd struct {
-	Files []string `arg:"" name:"file" help:"Audio files, or the sound of films: WAV, MP3, FLAC, Ogg, Opus, M4A, AAC, WebM, Matroska, MP4, AIFF, AU, CAF; - is standard input."`
+	Files []string `arg:"" name:"file" help:"Audio files, or the sound of films: WAV, MP3, FLAC, Ogg, Opus, M4A, AAC, WebM, Matroska, MP4, AIFF, AU, CAF, and what ffmpeg takes; - is standard input."`
 
 	Model          string   `default:"${default_model}" placeholder:"NAME" help:"Model to use: a name from 'hark models list', or a folder. Fetched if it is not here (default: ${default})."`
 	Format         string   `short:"f" enum:"text,json,verbose_json,srt,vtt,tsv" default:"text" placeholder:"FORMAT" help:"What to write: ${enum}; json is one object a line and file (default: ${default})."`
@@ -30,6 +30,7 @@ type transcribeCmd struct {
 	Temperature    *float32 `placeholder:"T" help:"Sample at this temperature, 0 to 1 (default: 0, rising where a text looks unsound)."`
 	BeamSize       int      `default:"1" placeholder:"N" help:"Hypotheses to follow at temperature 0, 1 to ${max_beam_size}; 1 takes the likeliest token each time (default: ${default})."`
 
+	ffmpegFlags `embed:""`
 	deviceFlags `embed:""`
 }
 
@@ -48,6 +49,10 @@ func (t *transcribeCmd) Run(ctx context.Context, c *console, cli *commandLine) e
 		return err
 	}
 	if err := t.checkModel(); err != nil {
+		return err
+	}
+	ffmpeg, err := t.find(ctx)
+	if err != nil {
 		return err
 	}
 	files, failed, err := t.usableFiles(c)
@@ -80,7 +85,7 @@ func (t *transcribeCmd) Run(ctx context.Context, c *console, cli *commandLine) e
 		return err
 	}
 	defer ref.Release()
-	transcriber := server.NewTranscriber(registry, server.TranscriberConfig{MaxDecodedBytes: server.DefaultMaxDecodedBytes})
+	transcriber := server.NewTranscriber(registry, server.TranscriberConfig{MaxDecodedBytes: server.DefaultMaxDecodedBytes, FFmpeg: ffmpeg})
 	defer transcriber.Close(ctx)
 
 	ctx, cancel := context.WithCancel(ctx)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -56,6 +57,9 @@ func FindFFmpeg(ctx context.Context, path string) (*FFmpeg, error) {
 	case err != nil && path == "ffmpeg" && errors.Is(err, exec.ErrNotFound):
 		return nil, ErrNoFFmpeg
 	case err != nil:
+		return nil, err
+	}
+	if found, err = filepath.Abs(found); err != nil { // it runs in another folder
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, ffmpegGrace)

@@ -81,6 +81,17 @@ func (t *Transcriber) Explain(ctx context.Context, model string, audio io.ReadSe
 	return NewFileReport(inspection, nil), nil
 }
 
+// InspectFile reports a file without a server, with windows as Whisper takes them. Where nothing can be heard in it, the report
+// comes with the error, as far as anything was found; for other errors it is nil.
+func InspectFile(ctx context.Context, audio io.ReadSeeker, opt audioprep.Options, label audioprep.Label) (*FileReport, error) {
+	inspection, err := audioprep.Inspect(ctx, audio, opt, label, maxClipSamples)
+	var found *audioprep.DecodeError
+	if err != nil && !errors.As(err, &found) {
+		return nil, err
+	}
+	return NewFileReport(inspection, err), err
+}
+
 // predict is how long a request with a file would take from now; ok is false where that is unknown.
 func (t *Transcriber) predict(model string, file *FileReport) (wait time.Duration, ok bool) {
 	q, err := t.existing(model)
