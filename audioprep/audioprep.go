@@ -80,10 +80,23 @@ type PCM struct {
 	// Options.Separate was set. Else there is one: Samples.
 	Channels [][]float32
 	Info     Info
+
+	kept []*samples // of Channels
+}
+
+// Close gives back the memory or the file that the samples lie in. Nobody may look at
+// them any more, or at parts of them: those in a file are gone at once. Without Close
+// they go when the PCM is collected. A second call does nothing.
+func (p *PCM) Close() error {
+	var errs []error
+	for _, s := range p.kept {
+		errs = append(errs, s.close())
+	}
+	return errors.Join(errs...)
 }
 
 // Decode reads a whole upload from its beginning and returns it as mono 16 kHz
-// samples, which the caller owns. The form of the upload is found by its
+// samples, which the caller owns and closes. The form of the upload is found by its
 // content alone.
 //
 // Errors that lie in the upload are a *DecodeError around ErrEmpty when there are
@@ -91,7 +104,7 @@ type PCM struct {
 // supported, *CorruptError when the form is known but nothing could be decoded,
 // *ChoiceError for a track that is not there or too many channels to keep apart,
 // *LimitError when there is more audio than the options allow. Others are the
-// context's error and what r returned. A file that is damaged but holds some audio
+// context's error, a *StorageError and what r returned. A file that is damaged but holds some audio
 // is no error: see Info.Faults.
 //
 // Decode keeps no state; it may be called from many goroutines, each with its
@@ -102,8 +115,10 @@ func Decode(ctx context.Context, r io.ReadSeeker, opt Options) (*PCM, error) {
 		return nil, err
 	}
 	s := &sink{ctx: ctx, opt: opt}
+	defer func() { s.close() }()
 	err = decode(in, s)
 	if format := (*FormatError)(nil); opt.FFmpeg != nil && errors.As(err, &format) && format.worthTrying() {
+		s.close()
 		s = &sink{ctx: ctx, opt: opt, info: Info{Container: s.info.Container}}
 		err = opt.FFmpeg.decode(in, s, format)
 	}
@@ -121,6 +136,9 @@ func Decode(ctx context.Context, r io.ReadSeeker, opt Options) (*PCM, error) {
 	var choice *ChoiceError
 	if errors.As(err, &choice) {
 		err = choice // which is no damage, whoever met it
+	}
+	if storage := (*StorageError)(nil); errors.As(err, &storage) {
+		return nil, storage
 	}
 	var limit *LimitError
 	if !errors.As(err, &limit) && ctx.Err() != nil {

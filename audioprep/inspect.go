@@ -54,6 +54,7 @@ func Inspect(ctx context.Context, r io.ReadSeeker, opt Options, label Label, max
 		}
 		return i, err
 	}
+	defer pcm.Close()
 	i.Info, i.Samples = pcm.Info, len(pcm.Samples)
 	i.Loudness = opt.meter.lufs()
 	i.Peak = 20 * math.Log10(float64(opt.meter.peak()))
@@ -74,22 +75,19 @@ func (i *Inspection) Label(l Label) {
 
 // listen looks for speech.
 func (i *Inspection) listen(ctx context.Context, pcm *PCM, maxSamples int) error {
-	speech, all := 0, 0
-	for _, samples := range pcm.Channels {
-		t, err := findSpeech(ctx, samples)
+	heard, all := 0, 0
+	for c, samples := range pcm.Channels {
+		l, err := listen(ctx, samples, maxSamples, pcm.kept[c].passed)
 		if err != nil {
 			return err
 		}
-		for _, marked := range t.speech {
-			if all++; marked {
-				speech++
-			}
-		}
-		for _, w := range t.windows(len(samples), maxSamples) {
+		heard += l.heard
+		all += l.next
+		for _, w := range l.windows {
 			i.Windows = append(i.Windows, w)
 			i.CostSamples += w.End - w.Start
 		}
 	}
-	i.Speech = float64(speech) / float64(max(1, all))
+	i.Speech = float64(heard) / float64(max(1, all))
 	return nil
 }

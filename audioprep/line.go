@@ -1,63 +1,49 @@
 package audioprep
 
-// line takes the samples of one channel of the result: resamples them and keeps
-// them.
+// line takes the samples of one channel of the result: resamples them, takes a constant
+// offset out and keeps them.
 type line struct {
-	rs   *resampler
-	full [][]float32 // pieces of pieceSamples and more
-	out  []float32   // and what follows them
+	rs     *resampler
+	offset offsetFilter
+	store  store
+	buf    []float32
 }
 
-// pieceSamples is how long the result grows in one piece, 17 minutes. A longer one of
-// unknown length goes on in another: to grow by copying would take its size twice
-// over, and leave what it outgrew to be collected.
-const pieceSamples = 1 << 24
+func (l *line) write(x []float32) error {
+	l.buf = l.rs.write(l.buf[:0], x)
+	return l.keep()
+}
 
-// expect makes room for samples to come, unless that was done before.
-func (l *line) expect(samples int) {
-	if l.out == nil && l.full == nil {
-		l.out = make([]float32, 0, samples)
+// flush takes out what the resampler holds, before another one takes its place.
+func (l *line) flush() error {
+	l.buf = l.rs.flush(l.buf[:0])
+	return l.keep()
+}
+
+// keep stores the samples that came out of the resampler.
+func (l *line) keep() error {
+	x := l.offset.write(l.buf)
+	clampFull(x)
+	return l.store.add(x)
+}
+
+// whole ends the line and returns all that it took.
+func (l *line) whole() (*samples, error) {
+	x := l.offset.flush()
+	clampFull(x)
+	if err := l.store.add(x); err != nil {
+		return nil, err
 	}
+	return l.store.whole()
 }
-
-func (l *line) write(x []float32) {
-	l.makeRoom(len(x))
-	l.out = l.rs.write(l.out, x)
-}
-
-// makeRoom begins another piece where this one would have to be copied to grow.
-func (l *line) makeRoom(n int) {
-	most := n*SampleRate/l.rs.from + 1024 // what the resampler still holds included
-	if len(l.out) >= pieceSamples && len(l.out)+most > cap(l.out) {
-		l.full = append(l.full, l.out)
-		l.out = make([]float32, 0, pieceSamples+most)
-	}
-}
-
-// flush takes out what the resampler holds.
-func (l *line) flush() { l.out = l.rs.flush(l.out) }
 
 // samples is how long the result is by now.
-func (l *line) samples() int {
-	n := len(l.out)
-	for _, piece := range l.full {
-		n += len(piece)
-	}
-	return n
-}
+func (l *line) samples() int { return l.store.count + l.offset.held() }
 
-// whole puts the pieces together.
-func (l *line) whole() []float32 {
-	if l.full != nil {
-		whole := make([]float32, 0, l.samples())
-		for _, piece := range l.full {
-			whole = append(whole, piece...)
-		}
-		l.out, l.full = append(whole, l.out...), nil
+// clampFull cuts samples to full scale: the filter rings beyond it beside clipped peaks,
+// and an offset may have hidden how far they reach.
+func clampFull(x []float32) {
+	for i, v := range x {
+		x[i] = max(-1, min(v, 1))
 	}
-	// The filter rings beyond full scale beside clipped peaks.
-	for i, v := range l.out {
-		l.out[i] = max(-1, min(v, 1))
-	}
-	return l.out
 }

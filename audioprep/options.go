@@ -15,6 +15,8 @@ type Options struct {
 	// Separate keeps up to MaxSeparate channels apart, as for calls that have
 	// each party on a channel of its own. Else they are mixed.
 	Separate bool
+	// Storage says where the samples lie.
+	Storage Storage
 	// FFmpeg decodes what this package does not. nil: nothing does.
 	FFmpeg *FFmpeg
 

@@ -68,7 +68,9 @@ func (s *sink) open(rate int64, channels int) error {
 		if int(rate) == s.rate && channels == s.channels {
 			return nil
 		}
-		s.flush()
+		if err := s.flush(); err != nil {
+			return err
+		}
 		s.before = durationOf(int64(s.lines[0].samples()), SampleRate)
 		s.frames = 0
 	} else {
@@ -100,7 +102,7 @@ func (s *sink) makeLines(channels int) error {
 	}
 	s.lines = make([]*line, n)
 	for i := range s.lines {
-		s.lines[i] = &line{}
+		s.lines[i] = &line{store: store{opt: s.opt.Storage, memory: s.opt.Storage.Memory / int64(n)}}
 	}
 	return nil
 }
@@ -120,7 +122,7 @@ func (s *sink) expect(frames int64, certain bool, fileBytes int64) error {
 		frames = min(frames, fileBytes)
 	}
 	for _, l := range s.lines {
-		l.expect(int(frames/rate*SampleRate + frames%rate*SampleRate/rate + 1))
+		l.store.expect(int(frames/rate*SampleRate + frames%rate*SampleRate/rate + 1))
 	}
 	return nil
 }
@@ -150,12 +152,13 @@ func (s *sink) write(block []float32) error {
 	}
 	if s.mix != nil {
 		s.mono = s.mix.mix(s.mono[:0], block)
-		s.lines[0].write(s.mono)
-		return nil
+		return s.lines[0].write(s.mono)
 	}
 	for i, l := range s.lines {
 		s.mono = pickChannel(s.mono[:0], block, i, s.channels)
-		l.write(s.mono)
+		if err := l.write(s.mono); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -206,13 +209,18 @@ func durationOf(frames, rate int64) time.Duration {
 }
 
 // flush takes out what the mixer and the resamplers hold.
-func (s *sink) flush() {
+func (s *sink) flush() error {
 	if s.mix != nil {
-		s.lines[0].write(s.mix.flush(s.mono[:0]))
+		if err := s.lines[0].write(s.mix.flush(s.mono[:0])); err != nil {
+			return err
+		}
 	}
 	for _, l := range s.lines {
-		l.flush()
+		if err := l.flush(); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // finish flushes what the mixer and the resamplers hold and returns the result.
@@ -220,14 +228,31 @@ func (s *sink) finish() (*PCM, error) {
 	if !s.opened() {
 		return nil, ErrEmpty
 	}
-	s.flush()
-	channels := make([][]float32, len(s.lines))
-	for i, l := range s.lines {
-		if channels[i] = l.whole(); len(channels[i]) == 0 {
-			return nil, ErrEmpty
-		}
+	if err := s.flush(); err != nil {
+		return nil, err
 	}
-	return &PCM{Samples: channels[0], Channels: channels, Info: s.found(nil)}, nil
+	if s.lines[0].samples() == 0 {
+		return nil, ErrEmpty
+	}
+	pcm := &PCM{}
+	for _, l := range s.lines {
+		x, err := l.whole()
+		if err != nil {
+			pcm.Close()
+			return nil, err
+		}
+		pcm.kept = append(pcm.kept, x)
+		pcm.Channels = append(pcm.Channels, x.x)
+	}
+	pcm.Samples, pcm.Info = pcm.Channels[0], s.found(nil)
+	return pcm, nil
+}
+
+// close gives back what the result lies in, unless finish gave it away.
+func (s *sink) close() {
+	for _, l := range s.lines {
+		l.store.close()
+	}
 }
 
 // found is what is known about the upload by now. limit is what ended decoding, or
@@ -239,12 +264,28 @@ func (s *sink) found(limit *LimitError) Info {
 	if s.overload > 0 {
 		s.faults(fmt.Sprintf("%d samples were beyond full scale and were clipped", s.overload))
 	}
+	if s.opt.meter == nil { // which says the same of the samples as they were
+		s.offsets()
+	}
 	s.info.Duration = s.duration()
 	if limit != nil {
 		s.info.Duration = limit.Got
 	}
 	s.info.single()
 	return s.info
+}
+
+// offsets notes constant offsets that were taken out.
+func (s *sink) offsets() {
+	for i, l := range s.lines {
+		switch v := 100 * l.offset.offset(); {
+		case v == 0:
+		case len(s.lines) == 1:
+			s.faults(fmt.Sprintf("dc offset: the samples lay %.0f%% of full scale off the middle", v))
+		default:
+			s.faults(fmt.Sprintf("dc offset: the samples of channel %d lay %.0f%% of full scale off the middle", i, v))
+		}
+	}
 }
 
 // errAbsent is what a decoder reports when a container holds not one frame.

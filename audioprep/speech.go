@@ -1,7 +1,6 @@
 package audioprep
 
 import (
-	"context"
 	"math"
 	"slices"
 )
@@ -22,6 +21,9 @@ import (
 //
 // Everything else counts as speech, and so does much real music: to tell singing
 // from an orchestra takes a model, and the one behind this package does.
+//
+// All of it looks a few seconds to either side at most, so that the finder needs no more
+// than the last part of the sound: an hour takes no more memory than a minute.
 //
 // The limits were set on 23,687 such seconds of real speech (clips and parts of
 // the test corpus, nine languages) and on made sounds:
@@ -62,102 +64,128 @@ const (
 	speechSpan = 30
 )
 
-// track is what the finder knows of each 10 ms.
+// track is what the finder knows of each 10 ms, by the frame's number. It is filled from
+// front to back, one array behind the other, and forgets what is no longer looked at.
 type track struct {
-	level   []float32 // dB of full scale, 150 Hz to 4 kHz
-	similar []float32 // cosine of this and the spectrum similarLag frames ago
-	speech  []bool
+	spec  *spectrograph
+	mags  [similarLag + 1][specBins]float32 // of the last frames
+	norms [similarLag + 1]float64           // of the same; 0 marks silence
+
+	measured series[float32] // dB of full scale, 150 Hz to 4 kHz
+	similar  series[float32] // cosine of this and the spectrum similarLag frames ago
+	active   series[bool]    // it stands out
+	limits   series[float32] // above which it does
+	judged   series[bool]    // speech, clicks included
+	speech   series[bool]
+	sorted   []float32
+	near     int // frames marked in judged around the next one of speech
+	ended    bool
 }
 
-// findSpeech measures samples and marks the frames that may hold speech. There
-// is one frame for each started 10 ms.
-func findSpeech(ctx context.Context, samples []float32) (*track, error) {
-	t, err := measure(ctx, samples)
-	if err != nil {
-		return nil, err
-	}
-	if len(t.level) < judgeFrames {
-		t.judgeShort()
-		return t, nil
-	}
-	active, limits := t.findActive()
-	t.judge(active, limits)
-	t.dropClicks()
-	return t, nil
+func newTrack() *track { return &track{spec: newSpectrograph()} }
+
+// series holds the values of frames from base on.
+type series[T any] struct {
+	base int
+	v    []T
 }
 
-// measure computes levels and similarities, which is nearly all of the work.
-func measure(ctx context.Context, samples []float32) (*track, error) {
-	n := (len(samples) + specHop - 1) / specHop
-	t := &track{level: make([]float32, n), similar: make([]float32, n), speech: make([]bool, n)}
-	spec := newSpectrograph()
-	// The spectra of the last frames; norms of 0 mark silence.
-	var mags [similarLag + 1][specBins]float32
-	var norms [similarLag + 1]float64
-	for i := range n {
-		if i%(10*framesPerSecond) == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		mag := &mags[i%len(mags)]
-		energy := spec.magnitudes(mag, samples[i*specHop:])
-		t.level[i] = float32(10 * math.Log10(energy+1e-12))
-		norm := 0.0
-		for _, v := range mag {
-			norm += float64(v) * float64(v)
-		}
-		norm = math.Sqrt(norm)
-		norms[i%len(norms)] = norm
-		if i < similarLag {
-			continue
-		}
-		old := (i - similarLag) % len(mags)
-		if both := norm * norms[old]; both > 0 {
+// end is the number of the next frame.
+func (s *series[T]) end() int { return s.base + len(s.v) }
+
+func (s *series[T]) at(i int) T { return s.v[i-s.base] }
+
+// span returns the values of frames [from, to).
+func (s *series[T]) span(from, to int) []T { return s.v[from-s.base : to-s.base] }
+
+func (s *series[T]) add(v ...T) { s.v = append(s.v, v...) }
+
+// drop forgets frames before i, now or when it's worth it.
+func (s *series[T]) drop(i int) {
+	const worth = 4096
+	if i-s.base > worth && i-s.base > len(s.v)/2 {
+		s.v = s.v[:copy(s.v, s.v[i-s.base:])]
+		s.base = i
+	}
+}
+
+// measure looks at the next frame, whose first sample is x[0].
+func (t *track) measure(x []float32) {
+	i := t.measured.end()
+	mag := &t.mags[i%len(t.mags)]
+	energy := t.spec.magnitudes(mag, x)
+	norm, similar := 0.0, float32(0)
+	for _, v := range mag {
+		norm += float64(v) * float64(v)
+	}
+	norm = math.Sqrt(norm)
+	t.norms[i%len(t.norms)] = norm
+	if i >= similarLag {
+		old := (i - similarLag) % len(t.mags)
+		if both := norm * t.norms[old]; both > 0 {
 			sum := float32(0)
 			for k, v := range mag {
-				sum += v * mags[old][k]
+				sum += v * t.mags[old][k]
 			}
-			t.similar[i] = float32(float64(sum) / both)
+			similar = float32(float64(sum) / both)
 		}
 	}
-	return t, nil
+	t.measured.add(float32(10 * math.Log10(energy+1e-12)))
+	t.similar.add(similar)
 }
 
-// findActive marks the frames that stand out, and returns the limit above which
-// each of them does.
-func (t *track) findActive() (active []bool, limits []float32) {
-	n := len(t.level)
-	active, limits = make([]bool, n), make([]float32, n)
-	buf := make([]float32, 0, 2*floorFrames+floorStep)
-	for from := 0; from < n; from += floorStep {
+// advance decides for every frame for which enough of what follows is known.
+func (t *track) advance() {
+	if n := t.measured.end(); t.ended && n < judgeFrames {
+		t.judgeShort()
+		return
+	}
+	t.findActive()
+	t.judge()
+	t.dropClicks()
+}
+
+// findActive marks the frames that stand out, and sets the limit above which each of
+// them does.
+func (t *track) findActive() {
+	n := t.measured.end()
+	for t.active.end() < n {
+		from := t.active.end()
 		to := min(n, from+floorStep)
-		buf = append(buf[:0], t.level[max(0, from-floorFrames):min(n, to+floorFrames)]...)
-		slices.Sort(buf)
-		floor, top := buf[len(buf)/10], buf[len(buf)*95/100]
+		if !t.ended && to+floorFrames > n {
+			return
+		}
+		t.sorted = append(t.sorted[:0], t.measured.span(max(0, from-floorFrames), min(n, to+floorFrames))...)
+		slices.Sort(t.sorted)
+		floor, top := t.sorted[len(t.sorted)/10], t.sorted[len(t.sorted)*95/100]
 		limit := floor + min(overFloorDB, (top-floor)/2)
 		if top-floor < steadyDB {
 			limit = floor - steadyDB // all the same: leave it to the judge
 		}
 		limit = max(silenceDB, limit)
 		for i := from; i < to; i++ {
-			active[i] = t.level[i] > limit
-			limits[i] = limit
+			t.active.add(t.measured.at(i) > limit)
+			t.limits.add(limit)
 		}
 	}
-	return active, limits
 }
 
 // judge marks as speech the active frames around which a second is neither
 // stationary nor tonal.
-func (t *track) judge(active []bool, limits []float32) {
-	n := len(active)
-	for at := 0; at < n; at += judgeStep {
-		to := min(n, at+judgeStep)
-		if !slices.Contains(active[at:to], true) {
-			continue
+func (t *track) judge() {
+	n := t.active.end()
+	for t.judged.end() < n {
+		from := t.judged.end()
+		to := min(n, from+judgeStep)
+		mid := (from + to) / 2
+		if !t.ended && max(to, mid+judgeFrames/2)+edgeFrames >= n {
+			return
 		}
-		mid := (at + to) / 2
-		if t.speechlike(active, limits, max(0, mid-judgeFrames/2), min(n, mid+judgeFrames/2)) {
-			copy(t.speech[at:to], active[at:to])
+		active := t.active.span(from, to)
+		if slices.Contains(active, true) && t.speechlike(max(0, mid-judgeFrames/2), min(n, mid+judgeFrames/2)) {
+			t.judged.add(active...)
+		} else {
+			t.judged.add(make([]bool, to-from)...)
 		}
 	}
 }
@@ -165,48 +193,51 @@ func (t *track) judge(active []bool, limits []float32) {
 // judgeShort judges less than a second, which is too short to have a floor: all
 // that is not far below its loudest, as one.
 func (t *track) judgeShort() {
+	frames := t.measured.end()
+	t.speech.add(make([]bool, frames)...)
 	// The last spectra reach beyond the end.
-	n := len(t.level) - edgeFrames + 1
+	n := frames - edgeFrames + 1
 	if n < minSpeech {
 		return
 	}
-	active, limits := make([]bool, n), make([]float32, n)
-	limit := max(silenceDB, slices.Max(t.level[:n])-shortRangeDB)
-	for i := range active {
-		active[i], limits[i] = t.level[i] > limit, limit
+	limit := max(silenceDB, slices.Max(t.measured.span(0, n))-shortRangeDB)
+	for i := range n {
+		t.active.add(t.measured.at(i) > limit)
+		t.limits.add(limit)
 	}
-	if t.speechlike(active, limits, 0, n) {
-		copy(t.speech, active)
+	if t.speechlike(0, n) {
+		copy(t.speech.v, t.active.v)
 	}
 }
 
 // speechlike judges the active frames of [from, to).
-func (t *track) speechlike(active []bool, limits []float32, from, to int) bool {
+func (t *track) speechlike(from, to int) bool {
 	var levels, similar [judgeFrames]float32
 	count, pairs, steps, jumps, step := 0, 0, 0, 0, float32(0)
 	run, longest := 0, 0
 	for i := from; i < to; i++ {
-		if !active[i] {
+		if !t.active.at(i) {
 			run = 0
 			continue
 		}
-		if run++; t.level[i] < limits[i]+overFloorDB {
+		level := t.measured.at(i)
+		if run++; level < t.limits.at(i)+overFloorDB {
 			run = 0
 		}
 		longest = max(longest, run)
 		// A spectrum reaches 22 ms beyond its 10 ms: those at the edge of a
 		// sound hold a part of it and say nothing about its steadiness.
-		if i+edgeFrames < len(active) && !active[i+edgeFrames] || i >= edgeFrames && !active[i-edgeFrames] {
+		if i+edgeFrames < t.active.end() && !t.active.at(i+edgeFrames) || i >= edgeFrames && !t.active.at(i-edgeFrames) {
 			continue
 		}
-		levels[count] = t.level[i]
+		levels[count] = level
 		count++
-		if i >= similarLag && active[i-similarLag] {
-			similar[pairs] = t.similar[i]
+		if i >= similarLag && t.active.at(i-similarLag) {
+			similar[pairs] = t.similar.at(i)
 			pairs++
 		}
-		if i > 0 && active[i-1] {
-			d := t.level[i] - t.level[i-1]
+		if i > 0 && t.active.at(i-1) {
+			d := level - t.measured.at(i-1)
 			if d = max(d, -d); d > clickStep {
 				jumps++
 			} else {
@@ -236,22 +267,45 @@ func (t *track) speechlike(active []bool, limits []float32, from, to int) bool {
 	return !steady || count < longFrames && !noisy
 }
 
-// dropClicks unmarks frames that are too few to be speech.
+// dropClicks takes for speech what is judged so, but for frames that are too few.
 func (t *track) dropClicks() {
-	n := len(t.speech)
-	count := make([]int, n+1)
-	for i, s := range t.speech {
-		count[i+1] = count[i]
-		if s {
-			count[i+1]++
+	n := t.judged.end()
+	for t.speech.end() < n {
+		i := t.speech.end()
+		if !t.ended && i+speechSpan > n {
+			return
 		}
-	}
-	for i := range t.speech {
-		if t.speech[i] && count[min(n, i+speechSpan)]-count[max(0, i-speechSpan)] < minSpeech {
-			t.speech[i] = false
+		if i == 0 {
+			t.near = count(t.judged.span(0, min(n, speechSpan)))
+		} else {
+			// The span moves on by one frame.
+			if j := i + speechSpan - 1; j < n && t.judged.at(j) {
+				t.near++
+			}
+			if j := i - speechSpan - 1; j >= 0 && t.judged.at(j) {
+				t.near--
+			}
 		}
+		t.speech.add(t.judged.at(i) && t.near >= minSpeech)
 	}
 }
 
-// any reports whether there is any speech at all.
-func (t *track) any() bool { return slices.Contains(t.speech, true) }
+// count is how many of the frames are marked.
+func count(marks []bool) (n int) {
+	for _, m := range marks {
+		if m {
+			n++
+		}
+	}
+	return n
+}
+
+// forget drops what is not looked at once frames before keep aren't asked for.
+func (t *track) forget(keep int) {
+	t.measured.drop(min(keep-dipFrames, t.active.end()-floorFrames, t.judged.end()-judgeFrames))
+	t.similar.drop(t.judged.end() - judgeFrames)
+	t.active.drop(t.judged.end() - judgeFrames)
+	t.limits.drop(t.judged.end() - judgeFrames)
+	t.judged.drop(t.speech.end() - speechSpan - 2)
+	t.speech.drop(keep - dipFrames)
+}

@@ -54,69 +54,124 @@ const (
 // window repeats the last 2 s (Overlap). It panics if maxSamples is less than
 // three seconds, which no model has. When ctx ends it stops with ctx's error: an
 // hour of sound takes some seconds.
+//
+// The memory that it needs is that for a window and some seconds.
 func Windows(ctx context.Context, samples []float32, maxSamples int) ([]Window, error) {
-	if maxSamples < 3*SampleRate {
-		panic("audioprep: windows of less than three seconds")
-	}
-	if len(samples) == 0 {
-		return nil, nil
-	}
-	t, err := findSpeech(ctx, samples)
+	l, err := listen(ctx, samples, maxSamples, func(int) {})
 	if err != nil {
 		return nil, err
 	}
-	return t.windows(len(samples), maxSamples), nil
+	return l.windows, nil
 }
 
-// windows cuts the samples that the track was found in.
-func (t *track) windows(samples, maxSamples int) []Window {
-	if samples <= maxSamples {
-		if !t.any() {
-			return nil
+// Windows is the function of that name for one of the channels. Samples that lie in a
+// file leave the memory behind it.
+func (p *PCM) Windows(ctx context.Context, channel, maxSamples int) ([]Window, error) {
+	l, err := listen(ctx, p.Channels[channel], maxSamples, p.kept[channel].passed)
+	if err != nil {
+		return nil, err
+	}
+	return l.windows, nil
+}
+
+// listener cuts windows while the speech is found.
+type listener struct {
+	track      *track
+	samples    int // in all
+	maxSamples int // of a window
+	windows    []Window
+	heard      int // frames with speech
+	next       int // the frame to look at next
+	open       bool
+	to         int // where the speech that is open ends, padding included, in frames
+	start      int // of the next window in it, in samples
+	overlap    int
+}
+
+// listen finds speech and windows in samples. passed is told now and then, after each
+// pageSamples of them, how many were looked at.
+func listen(ctx context.Context, samples []float32, maxSamples int, passed func(samples int)) (*listener, error) {
+	if maxSamples < 3*SampleRate {
+		panic("audioprep: windows of less than three seconds")
+	}
+	l := &listener{track: newTrack(), samples: len(samples), maxSamples: maxSamples}
+	t := l.track
+	for at := 0; at < len(samples); at += specHop {
+		t.measure(samples[at:])
+		if n := t.measured.end(); n%floorStep == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			t.advance()
+			l.advance()
 		}
-		return []Window{{Start: 0, End: samples}}
+		if at/pageSamples > (at-specHop)/pageSamples && at >= specHop {
+			passed(at / pageSamples * pageSamples)
+		}
 	}
-	var ws []Window
-	for _, s := range t.stretches() {
-		start, end := s[0]*specHop, min(s[1]*specHop, samples)
-		ws = t.cut(ws, start, end, maxSamples)
-	}
-	return ws
+	t.ended = true
+	t.advance()
+	l.advance()
+	l.end()
+	return l, nil
 }
 
-// stretches returns the frames to keep, [from, to) each: speech with its
-// padding, and the silences between that are too short to leave out.
-func (t *track) stretches() [][2]int {
-	var out [][2]int
-	n := len(t.speech)
-	for i := 0; i < n; i++ {
-		if !t.speech[i] {
+// advance looks at the frames that are decided. Speech goes on until a silence that is
+// long enough to leave out; meanwhile windows are cut from it.
+func (l *listener) advance() {
+	for n := l.track.speech.end(); l.next < n; l.next++ {
+		i := l.next
+		if !l.track.speech.at(i) {
 			continue
 		}
-		from, to := max(0, i-leadFrames), min(n, i+1+tailFrames)
-		if k := len(out) - 1; k >= 0 && i-(out[k][1]-tailFrames) <= dropFrames {
-			out[k][1] = to
-		} else {
-			out = append(out, [2]int{from, to})
+		l.heard++
+		if l.open && i-(l.to-tailFrames) > dropFrames {
+			l.close()
 		}
+		if !l.open {
+			l.open, l.start, l.overlap = true, max(0, i-leadFrames)*specHop, 0
+		}
+		l.to = i + 1 + tailFrames
+		l.cut(min(l.to, n) * specHop) // beyond n nothing is decided yet
 	}
-	return out
+	keep := l.next - leadFrames
+	if l.open {
+		keep = min(keep, l.start/specHop)
+	}
+	l.track.forget(keep)
 }
 
-// cut appends the windows of one stretch of samples.
-func (t *track) cut(ws []Window, start, end, maxSamples int) []Window {
-	overlap := 0
-	for end-start > maxSamples {
+// cut takes windows off speech that goes on to end at least.
+func (l *listener) cut(end int) {
+	end = min(end, l.samples)
+	for end-l.start > l.maxSamples {
 		// The cut lies well after what the window before already holds.
-		lo := start + max(overlap+SampleRate/4, int(earliestCut*float64(maxSamples)))
-		at, hard := t.cutPoint(lo, start+maxSamples)
-		ws = append(ws, Window{Start: start, End: at, Overlap: overlap})
-		start, overlap = at, 0
+		lo := l.start + max(l.overlap+SampleRate/4, int(earliestCut*float64(l.maxSamples)))
+		at, hard := l.track.cutPoint(lo, l.start+l.maxSamples)
+		l.windows = append(l.windows, Window{Start: l.start, End: at, Overlap: l.overlap})
+		l.start, l.overlap = at, 0
 		if hard {
-			start, overlap = at-overlapSamples, overlapSamples
+			l.start, l.overlap = at-overlapSamples, overlapSamples
 		}
 	}
-	return append(ws, Window{Start: start, End: end, Overlap: overlap})
+}
+
+// close ends the speech that is open.
+func (l *listener) close() {
+	end := min(l.to*specHop, l.samples)
+	l.cut(end)
+	l.windows = append(l.windows, Window{Start: l.start, End: end, Overlap: l.overlap})
+	l.open = false
+}
+
+// end makes a clip one window, and ends the speech that is open.
+func (l *listener) end() {
+	switch {
+	case l.heard > 0 && l.samples <= l.maxSamples:
+		l.windows = []Window{{Start: 0, End: l.samples}}
+	case l.open:
+		l.close()
+	}
 }
 
 // cutPoint picks the sample in (lo, hi] to cut at; hard says that speech is cut.
@@ -135,7 +190,7 @@ func (t *track) cutPoint(lo, hi int) (at int, hard bool) {
 // meanLevel is the level of the mean power of the frames [from, to).
 func (t *track) meanLevel(from, to int) float32 {
 	sum := 0.0
-	for _, l := range t.level[from:to] {
+	for _, l := range t.measured.span(from, to) {
 		sum += math.Pow(10, float64(l)/10)
 	}
 	return float32(10 * math.Log10(sum/float64(max(1, to-from))+1e-12))
@@ -149,12 +204,12 @@ func (t *track) meanLevel(from, to int) float32 {
 func (t *track) bestPause(from, to int, limit float32) int {
 	best, bestScore := 0, 0.0
 	for i := from; i < to; {
-		if t.speech[i] {
+		if t.speech.at(i) {
 			i++
 			continue
 		}
 		j := i
-		for j < to && !t.speech[j] {
+		for j < to && !t.speech.at(j) {
 			j++
 		}
 		if n := j - i; n >= pauseFrames {
@@ -188,7 +243,7 @@ func (t *track) quietest(from, to int) int {
 // dipLevel is the loudest level of the dipFrames around frame i.
 func (t *track) dipLevel(i int) float32 {
 	level := float32(math.Inf(-1))
-	for _, l := range t.level[max(0, i-dipFrames/2):min(len(t.level), i+dipFrames/2)] {
+	for _, l := range t.measured.span(max(0, i-dipFrames/2), min(t.measured.end(), i+dipFrames/2)) {
 		level = max(level, l)
 	}
 	return level
