@@ -8,7 +8,8 @@ import (
 
 // ParakeetModel is an open FastConformer-TDT model, in either of its forms: its
 // configuration, its tokenizer and its weights. It is safe for concurrent use,
-// but for Close, which ends the life of every tensor's Data.
+// but for Close, which ends the life of every tensor's Data; configuration and
+// tokenizer outlive it.
 //
 // The tensors have NeMo's names and shapes whatever the form:
 // "encoder.layers.0.self_attn.linear_q.weight". Both forms of a model give the

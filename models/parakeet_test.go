@@ -55,6 +55,21 @@ func TestParakeet(t *testing.T) {
 	}
 }
 
+// An engine closes a model once its weights are on the device, and goes on with
+// its tokenizer.
+func TestParakeetTokenizerOutlivesIt(t *testing.T) {
+	m, err := OpenParakeet(tinyParakeet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Tokenizer.Decode(m.Tokenizer.Encode("Ｓｅｔ the light ①")); got != "Set the light  \u2047 " {
+		t.Errorf("%q", got)
+	}
+}
+
 // Both forms of the small model were written by the libraries whose forms they
 // are.
 func TestParakeetForms(t *testing.T) {

@@ -177,7 +177,7 @@ func TestHFPieces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []piece{{"<unk>", -0.0, unknownPiece}, {"\u2581a", -1, normalPiece}, {"b", -2, normalPiece}, {"<0x41>", -3, bytePiece}}
+	want := []piece{{"<unk>", 0, unknownPiece}, {"\u2581a", -1, normalPiece}, {"b", -2, normalPiece}, {"<0x41>", -3, bytePiece}}
 	if !slices.Equal(tokenizer.pieces, want) || len(tokenizer.normalizer.chars.units) != 4 {
 		t.Errorf("pieces %+v", tokenizer.pieces)
 	}

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"strings"
@@ -40,7 +41,8 @@ type charsmap struct {
 }
 
 // parseCharsmap reads a precompiled_charsmap: u32 bytes of the trie, the trie,
-// the texts.
+// the texts. It keeps nothing of data, which may be a file that is closed while the
+// tokenizer lives.
 func parseCharsmap(data []byte) (charsmap, error) {
 	if len(data) == 0 {
 		return charsmap{}, nil
@@ -52,7 +54,7 @@ func parseCharsmap(data []byte) (charsmap, error) {
 	if uint64(size) > uint64(len(data)-4) || size%4 != 0 {
 		return charsmap{}, errors.New("the map of characters is truncated")
 	}
-	return charsmap{data[4 : 4+size], string(data[4+size:])}, nil
+	return charsmap{bytes.Clone(data[4 : 4+size]), string(data[4+size:])}, nil
 }
 
 // replace returns the text with the longest sequences that the map knows

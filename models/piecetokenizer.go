@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // wordStart is U+2581, which stands for the space before a word in a piece.
@@ -117,8 +118,8 @@ func (t *PieceTokenizer) StartsWord(id int32) bool {
 // after a word: one character of Unicode's category P that occurs in a piece
 // which starts no word.
 func (t *PieceTokenizer) IsMark(text string) bool {
-	r := []rune(text)
-	return len(r) == 1 && t.marks[r[0]]
+	r, n := utf8.DecodeRuneInString(text)
+	return n == len(text) && t.marks[r]
 }
 
 // Marks returns all characters for which IsMark is true, rising.
