@@ -16,3 +16,18 @@ func Depthwise(dst, x []float32, ldx int, w []float32, ldw, taps int) {
 		depthwise(dst[c:min(c+maxElems/8, n)], x[c:], ldx, w[c:], ldw, taps)
 	}
 }
+
+// AddWeighted adds a weighted sum of rows to dst: dst[c] += sum over ascending i of p[i] * x[i*ldx+c]. x holds len(p) rows of len(dst)
+// elements. It is the inner step of a convolution of few channels to many.
+func AddWeighted(dst, p, x []float32, ldx int) {
+	n, rows := len(dst), len(p)
+	if n == 0 || rows == 0 {
+		return
+	}
+	if rows > 1 && ldx < n || len(x) < (rows-1)*ldx+n {
+		panic(fmt.Sprintf("kernels: AddWeighted: %d rows of %d: %d elements at stride %d", rows, n, len(x), ldx))
+	}
+	for c := 0; c < n; c += maxElems / 8 {
+		addRows(dst[c:min(c+maxElems/8, n)], p, x[c:], ldx)
+	}
+}

@@ -27,6 +27,27 @@ func TestDepthwise(t *testing.T) {
 	})
 }
 
+func TestAddWeighted(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		for _, n := range append(lengths, maxElems/8+1) {
+			for _, rows := range []int{0, 1, 9} {
+				r := rng(uint64(n))
+				ldx := n + 3
+				x, p := guarded(t, normals(r, max(0, (rows-1)*ldx+n))), guarded(t, normals(r, rows))
+				dst := guarded(t, normals(r, n))
+				want := wide(dst)
+				for c := range want {
+					for i, w := range p {
+						want[c] += float64(w) * float64(x[i*ldx+c])
+					}
+				}
+				AddWeighted(dst, p, x, ldx)
+				near(t, fmt.Sprintf("%d columns, %d rows", n, rows), dst, want, 2e-6, 2e-7)
+			}
+		}
+	})
+}
+
 // TestDepthwisePosition holds a channel to the same bits wherever it stands.
 func TestDepthwisePosition(t *testing.T) {
 	const n, taps = 200, 9
@@ -50,6 +71,7 @@ func TestDepthwisePanics(t *testing.T) {
 		"x too short":       func() { Depthwise(x[:4], x[:11], 4, x, 4, 3) },
 		"weights too short": func() { Depthwise(x[:4], x, 4, x[:11], 4, 3) },
 		"rows overlap":      func() { Depthwise(x[:4], x, 3, x, 4, 3) },
+		"sum of too little": func() { AddWeighted(x[:4], x[:3], x[:11], 4) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

@@ -176,3 +176,13 @@ func TestSubsampleRefuses(t *testing.T) {
 		t.Error("dst too short: no panic")
 	}
 }
+
+// BenchmarkSubsample has the shape of parakeet-tdt-0.6b and a window of 30 s.
+func BenchmarkSubsample(b *testing.B) {
+	d := newDevice(b, 0)
+	s := must(d.NewSubsampling(subsamplingWeights(128, 256, 2)))
+	x, dst := benchTensor(b, d, 3000, 128), benchTensor(b, d, 375, s.Width())
+	for b.Loop() {
+		d.Subsample(dst, x, []int{3000}, s)
+	}
+}
