@@ -142,12 +142,7 @@ func TestMatMulI8Accuracy(t *testing.T) {
 		}{{true, 0.012}, {false, 0.06}} {
 			got := make([]float32, m*n)
 			MatMulI8(got, n, quantised(x, m, k, c.fine), 0, m, PackI8(w, n, k, c.fine), 0, n, Epilogue{})
-			var d, s float64
-			for i, v := range exact {
-				d += (float64(got[i]) - v) * (float64(got[i]) - v)
-				s += v * v
-			}
-			if e := math.Sqrt(d / s); !(e <= c.most) {
+			if e := relativeError(got, exact); !(e <= c.most) {
 				t.Errorf("fine %v: relative error %.4f, want at most %v", c.fine, e, c.most)
 			} else {
 				t.Logf("fine %v: relative error %.4f", c.fine, e)

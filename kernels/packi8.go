@@ -1,8 +1,10 @@
 package kernels
 
 import (
+	"encoding/binary"
 	"fmt"
-	"math"
+	"sync"
+	"unsafe"
 )
 
 // groupK is how many k one instruction multiplies at once for an output column, and so how packed bytes are grouped.
@@ -30,42 +32,71 @@ func PackI8(w []float32, n, k int, fine bool) *PackedI8 {
 	if n < 0 || k < 0 || len(w) < n*k {
 		panic(fmt.Sprintf("kernels: PackI8: %d weights for %d x %d", len(w), n, k))
 	}
-	np, kp := roundUp(n, tileCols), roundUp(max(k, 1), padK)
-	p := &PackedI8{N: n, K: k, kp: kp, fine: fine, offset: 128, panels: alignedSlice[uint8](np * kp), scale: alignedSlice[float32](np)}
-	if !fine && saturates() {
-		p.offset = 64
-	}
-	for j := range np {
-		var row []float32
-		if j < n {
-			row = w[j*k:][:k]
-		}
-		p.packRow(j, row)
-	}
+	p := new(PackedI8)
+	p.reset(n, k, fine)
+	p.packRows(w, k)
 	return p
 }
 
-// packRow packs row j, which may be shorter than K.
-func (p *PackedI8) packRow(j int, row []float32) {
-	var most, inv float32
-	for _, v := range row {
-		most = max(most, v, -v)
+// reset makes room for n x k weights of undefined content.
+func (p *PackedI8) reset(n, k int, fine bool) {
+	p.N, p.K, p.kp, p.fine, p.offset = n, k, roundUp(max(k, 1), padK), fine, 128
+	if !fine && saturates() {
+		p.offset = 64
 	}
-	if most >= leastScale*float32(p.offset-1) {
-		p.scale[j] = most / float32(p.offset-1)
-		inv = 1 / p.scale[j]
-	}
-	at := j/panelCols*panelCols*p.kp + j%panelCols*groupK
-	for i := 0; i < p.kp; i += groupK {
-		group := (*[groupK]uint8)(p.panels[at+i*panelCols:])
-		for g := range group {
-			q := p.offset
-			if i+g < len(row) {
-				q += int32(math.RoundToEven(float64(row[i+g] * inv)))
-			}
-			group[g] = uint8(q)
+	np := roundUp(n, tileCols)
+	p.panels, p.scale = resize(p.panels, np*p.kp), resize(p.scale, np)
+}
+
+// packRows packs w, [N][ldw]. Sixteen rows are made bytes first; then fours of bytes are moved as packColumns moves floats.
+func (p *PackedI8) packRows(w []float32, ldw int) {
+	s := packScratches.Get().(*packScratch)
+	defer packScratches.Put(s)
+	s.row, s.hi = resize(s.row, p.kp), resize(s.hi, p.kp)
+	s.bytes = resize(s.bytes, panelCols*p.kp)
+	groups := p.kp / groupK
+	for j := 0; j < len(p.scale); j += panelCols {
+		rows := max(0, min(panelCols, p.N-j))
+		clear(p.scale[j+rows : j+panelCols])
+		for r := range rows {
+			p.scale[j+r] = s.packRow(s.bytes[r*p.kp:][:p.kp], w[(j+r)*ldw:][:p.K], p.offset)
 		}
+		packPanel(asFloats(p.panels[j*p.kp:][:panelCols*p.kp]), asFloats(s.bytes), groups, rows, groups)
 	}
+}
+
+// packScratch is what a panel needs while it is packed.
+type packScratch struct {
+	row   []float32 // padded
+	hi    []int8    // that nobody reads
+	bytes []uint8   // [16][kp]
+}
+
+var packScratches = sync.Pool{New: func() any { return new(packScratch) }}
+
+// packRow makes a row bytes and returns its scale.
+func (s *packScratch) packRow(dst []uint8, row []float32, offset int32) float32 {
+	clear(s.row[copy(s.row, row):])
+	most, sum := absSums(s.row)
+	scale, inv := checkedStep(most/float32(offset-1), sum)
+	toBytes(unsafe.Slice((*int8)(unsafe.Pointer(&dst[0])), len(dst)), s.hi, s.row, inv)
+	addBytes(dst, uint8(offset))
+	return scale
+}
+
+// addBytes adds v to each byte, eight at a time: the top bits are added apart, so that nothing is carried from byte to byte.
+func addBytes(x []uint8, v uint8) {
+	const top = 0x8080808080808080
+	add := uint64(v) * 0x0101010101010101
+	for i := 0; i < len(x); i += 8 {
+		w := binary.NativeEndian.Uint64(x[i:])
+		binary.NativeEndian.PutUint64(x[i:], (w&^top+add&^top)^(w^add)&top)
+	}
+}
+
+// asFloats is the same memory in fours of bytes, to be moved only. x is aligned to them.
+func asFloats(x []uint8) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x)/4)
 }
 
 // Fine says for which rows the weights are made.

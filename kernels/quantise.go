@@ -83,8 +83,7 @@ func (q *Quantised) Quantise(i int, x []float32, ldx, m int) {
 
 // strip fills a strip from row i on.
 func (q *Quantised) strip(s *quantiseScratch, i int, x []float32, ldx, rows int) {
-	s.hi = resize(s.hi, rows*q.kp)
-	any := false
+	s.begin(q, rows)
 	for r := range rows {
 		row := x[r*ldx:][:q.k]
 		if q.k < q.kp {
@@ -92,21 +91,31 @@ func (q *Quantised) strip(s *quantiseScratch, i int, x []float32, ldx, rows int)
 			clear(s.row[copy(s.row, row):])
 			row = s.row
 		}
-		at := (i + r) * q.kp
 		scale, inv := q.step(row)
-		q.scale[i+r] = scale
-		if q.wideRows() {
-			q.sum[i+r] = toInt16(q.wide[at:][:q.kp], row, inv)
-			continue
-		}
-		s.wide = resize(s.wide, q.kp)
-		q.sum[i+r] = toInt16(s.wide, row, inv)
-		any = splitBytes(q.lo[at:][:q.kp], s.hi[r*q.kp:][:q.kp], s.wide) || any
+		q.setRow(s, i+r, row, scale, inv)
 	}
+	q.end(s, i/StripRows, rows)
+}
+
+// setRow makes integers of a padded row. A strip's rows are set between begin and end.
+func (q *Quantised) setRow(s *quantiseScratch, i int, row []float32, scale, inv float32) {
+	q.scale[i] = scale
+	at := i * q.kp
+	if q.wideRows() {
+		q.sum[i] = toInt16(q.wide[at:][:q.kp], row, inv)
+		return
+	}
+	sum, any := toBytes(q.lo[at:][:q.kp], s.hi[i%StripRows*q.kp:][:q.kp], row, inv)
+	q.sum[i] = sum
+	s.any = s.any || any
+}
+
+// end lists the groups of a strip that have high bytes.
+func (q *Quantised) end(s *quantiseScratch, strip, rows int) {
 	if q.fine && !q.wideRows() {
-		q.count[i/StripRows] = 0
-		if any {
-			q.gather(s, i/StripRows, rows)
+		q.count[strip] = 0
+		if s.any {
+			q.gather(s, strip, rows)
 		}
 	}
 }
@@ -115,14 +124,22 @@ func (q *Quantised) strip(s *quantiseScratch, i int, x []float32, ldx, rows int)
 // that is none, so that its products are none.
 func (q *Quantised) step(row []float32) (scale, inv float32) {
 	most, sum := absSums(row)
-	if sum != sum {
-		return sum, 0
-	}
-	scale = most / 127
 	if q.fine {
-		scale = max(min(scale, sum*(outlier/(127*float32(max(1, q.k))))), most/mostI16)
+		return fineStep(most, sum, q.k)
 	}
-	if scale < leastScale {
+	return checkedStep(most/127, sum)
+}
+
+// fineStep is the step of a fine row of k numbers.
+func fineStep(most, sum float32, k int) (scale, inv float32) {
+	return checkedStep(max(min(most/127, sum*(outlier/(127*float32(max(1, k))))), most/mostI16), sum)
+}
+
+func checkedStep(scale, sum float32) (float32, float32) {
+	switch {
+	case sum != sum:
+		return sum, 0
+	case scale < leastScale:
 		return 0, 0
 	}
 	return scale, 1 / scale
@@ -151,9 +168,14 @@ func (q *Quantised) gather(s *quantiseScratch, strip, rows int) {
 // quantiseScratch is what a strip needs while it is quantised.
 type quantiseScratch struct {
 	row   []float32 // padded
-	wide  []int16
-	hi    []int8 // [StripRows][kp]
+	hi    []int8    // [StripRows][kp]
+	any   bool      // of hi is not zero
 	masks []uint8
 }
 
 var quantiseScratches = sync.Pool{New: func() any { return new(quantiseScratch) }}
+
+// begin makes room for a strip of rows rows.
+func (s *quantiseScratch) begin(q *Quantised, rows int) {
+	s.hi, s.any = resize(s.hi, rows*q.kp), false
+}

@@ -17,10 +17,10 @@ func toInt16AVX2(dst *int16, x *float32, n int, scale float32) (sum int32)
 func toInt16AVX512(dst *int16, x *float32, n int, scale float32) (sum int32)
 
 //go:noescape
-func splitBytesAVX2(lo, hi *int8, q *int16, n int) (any int32)
+func toBytesAVX2(lo, hi *int8, x *float32, n int, scale float32) (sum, any int32)
 
 //go:noescape
-func splitBytesAVX512(lo, hi *int8, q *int16, n int) (any int32)
+func toBytesAVX512(lo, hi *int8, x *float32, n int, scale float32) (sum, any int32)
 
 //go:noescape
 func highMasksAVX2(masks *uint8, hi *int8, ld, rows, n int)
@@ -28,10 +28,20 @@ func highMasksAVX2(masks *uint8, hi *int8, ld, rows, n int)
 //go:noescape
 func highMasksAVX512(masks *uint8, hi *int8, ld, rows, n int)
 
+//go:noescape
+func columnsMaxAVX2(most, x *float32, ldx, rows int)
+
+//go:noescape
+func columnsMaxAVX512(most, x *float32, ldx, rows int)
+
+//go:noescape
+func packGroupsAVX2(dst *uint8, x *float32, ldx, groups int, scale *float32)
+
+//go:noescape
+func packGroupsAVX512(dst *uint8, x *float32, ldx, groups int, scale *float32)
+
 func absSums(x []float32) (most, sum float32) {
 	switch {
-	case len(x) == 0:
-		return 0, 0
 	case useAVX512:
 		return absSumsAVX512(&x[0], len(x))
 	case useAVX2:
@@ -42,8 +52,6 @@ func absSums(x []float32) (most, sum float32) {
 
 func toInt16(dst []int16, x []float32, scale float32) (sum int32) {
 	switch {
-	case len(x) == 0:
-		return 0
 	case useAVX512:
 		return toInt16AVX512(&dst[0], &x[0], len(x), scale)
 	case useAVX2:
@@ -52,26 +60,48 @@ func toInt16(dst []int16, x []float32, scale float32) (sum int32) {
 	return toInt16Generic(dst, x, scale)
 }
 
-func splitBytes(lo, hi []int8, q []int16) (any bool) {
+func toBytes(lo, hi []int8, x []float32, scale float32) (sum int32, any bool) {
+	var some int32
 	switch {
-	case len(q) == 0:
-		return false
 	case useAVX512:
-		return splitBytesAVX512(&lo[0], &hi[0], &q[0], len(q)) != 0
+		sum, some = toBytesAVX512(&lo[0], &hi[0], &x[0], len(x), scale)
 	case useAVX2:
-		return splitBytesAVX2(&lo[0], &hi[0], &q[0], len(q)) != 0
+		sum, some = toBytesAVX2(&lo[0], &hi[0], &x[0], len(x), scale)
+	default:
+		return toBytesGeneric(lo, hi, x, scale)
 	}
-	return splitBytesGeneric(lo, hi, q)
+	return sum, some != 0
 }
 
 func highMasks(masks []uint8, hi []int8, ld, rows int) {
 	switch {
-	case len(masks) == 0:
 	case useAVX512:
 		highMasksAVX512(&masks[0], &hi[0], ld, rows, padK*len(masks))
 	case useAVX2:
 		highMasksAVX2(&masks[0], &hi[0], ld, rows, padK*len(masks))
 	default:
 		highMasksGeneric(masks, hi, ld, rows)
+	}
+}
+
+func columnsMax(most *[panelCols]float32, x []float32, ldx, rows int) {
+	switch {
+	case useAVX512:
+		columnsMaxAVX512(&most[0], &x[0], 4*ldx, rows)
+	case useAVX2:
+		columnsMaxAVX2(&most[0], &x[0], 4*ldx, rows)
+	default:
+		columnsMaxGeneric(most, x, ldx, rows)
+	}
+}
+
+func packGroups(dst []uint8, x []float32, ldx, groups int, scale *[panelCols]float32) {
+	switch {
+	case useAVX512:
+		packGroupsAVX512(&dst[0], &x[0], 4*ldx, groups, &scale[0])
+	case useAVX2:
+		packGroupsAVX2(&dst[0], &x[0], 4*ldx, groups, &scale[0])
+	default:
+		packGroupsGeneric(dst, x, ldx, groups, scale)
 	}
 }

@@ -14,6 +14,64 @@ DATA absMask<>+24(SB)/4, $0x7fffffff
 DATA absMask<>+28(SB)/4, $0x7fffffff
 GLOBL absMask<>(SB), RODATA|NOPTR, $32
 
+DATA words128<>+0(SB)/4, $0x00800080
+DATA words128<>+4(SB)/4, $0x00800080
+DATA words128<>+8(SB)/4, $0x00800080
+DATA words128<>+12(SB)/4, $0x00800080
+DATA words128<>+16(SB)/4, $0x00800080
+DATA words128<>+20(SB)/4, $0x00800080
+DATA words128<>+24(SB)/4, $0x00800080
+DATA words128<>+28(SB)/4, $0x00800080
+GLOBL words128<>(SB), RODATA|NOPTR, $32
+
+DATA joinBytes<>+0(SB)/4, $0x00000000
+DATA joinBytes<>+4(SB)/4, $0x00000004
+DATA joinBytes<>+8(SB)/4, $0x00000001
+DATA joinBytes<>+12(SB)/4, $0x00000005
+DATA joinBytes<>+16(SB)/4, $0x00000002
+DATA joinBytes<>+20(SB)/4, $0x00000006
+DATA joinBytes<>+24(SB)/4, $0x00000003
+DATA joinBytes<>+28(SB)/4, $0x00000007
+GLOBL joinBytes<>(SB), RODATA|NOPTR, $32
+
+DATA words255<>+0(SB)/4, $0x00ff00ff
+DATA words255<>+4(SB)/4, $0x00ff00ff
+DATA words255<>+8(SB)/4, $0x00ff00ff
+DATA words255<>+12(SB)/4, $0x00ff00ff
+DATA words255<>+16(SB)/4, $0x00ff00ff
+DATA words255<>+20(SB)/4, $0x00ff00ff
+DATA words255<>+24(SB)/4, $0x00ff00ff
+DATA words255<>+28(SB)/4, $0x00ff00ff
+GLOBL words255<>(SB), RODATA|NOPTR, $32
+
+DATA joinWords<>+0(SB)/4, $0x00000000
+DATA joinWords<>+4(SB)/4, $0x00000000
+DATA joinWords<>+8(SB)/4, $0x00000002
+DATA joinWords<>+12(SB)/4, $0x00000000
+DATA joinWords<>+16(SB)/4, $0x00000004
+DATA joinWords<>+20(SB)/4, $0x00000000
+DATA joinWords<>+24(SB)/4, $0x00000006
+DATA joinWords<>+28(SB)/4, $0x00000000
+DATA joinWords<>+32(SB)/4, $0x00000001
+DATA joinWords<>+36(SB)/4, $0x00000000
+DATA joinWords<>+40(SB)/4, $0x00000003
+DATA joinWords<>+44(SB)/4, $0x00000000
+DATA joinWords<>+48(SB)/4, $0x00000005
+DATA joinWords<>+52(SB)/4, $0x00000000
+DATA joinWords<>+56(SB)/4, $0x00000007
+DATA joinWords<>+60(SB)/4, $0x00000000
+GLOBL joinWords<>(SB), RODATA|NOPTR, $64
+
+DATA bytes128<>+0(SB)/4, $0x80808080
+DATA bytes128<>+4(SB)/4, $0x80808080
+DATA bytes128<>+8(SB)/4, $0x80808080
+DATA bytes128<>+12(SB)/4, $0x80808080
+DATA bytes128<>+16(SB)/4, $0x80808080
+DATA bytes128<>+20(SB)/4, $0x80808080
+DATA bytes128<>+24(SB)/4, $0x80808080
+DATA bytes128<>+28(SB)/4, $0x80808080
+GLOBL bytes128<>(SB), RODATA|NOPTR, $32
+
 // func absSumsAVX2(x *float32, n int) (most float32, sum float32)
 TEXT ·absSumsAVX2(SB), NOSPLIT, $0-24
 	MOVQ x+0(FP), SI
@@ -173,79 +231,144 @@ done6:
 	VZEROUPPER
 	RET
 
-// func splitBytesAVX2(lo *int8, hi *int8, q *int16, n int) (any int32)
-TEXT ·splitBytesAVX2(SB), NOSPLIT, $0-36
+// func toBytesAVX2(lo *int8, hi *int8, x *float32, n int, scale float32) (sum int32, any int32)
+TEXT ·toBytesAVX2(SB), NOSPLIT, $0-48
 	MOVQ lo+0(FP), DI
 	MOVQ hi+8(FP), DX
-	MOVQ q+16(FP), SI
+	MOVQ x+16(FP), SI
 	MOVQ n+24(FP), CX
-	VPCMPEQW Y8, Y8, Y8
-	VPSRLW $15, Y8, Y8
-	VPSLLW $7, Y8, Y8
-	VPCMPEQW Y9, Y9, Y9
-	VPSRLW $8, Y9, Y9
-	VPXOR Y10, Y10, Y10
+	VBROADCASTSS scale+32(FP), Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VBROADCASTSS words128<>(SB), Y11
+	VMOVDQU joinBytes<>(SB), Y12
+	VBROADCASTSS words255<>(SB), Y13
 loop7:
-	SUBQ $16, CX
-	JLT done8
-	VMOVDQU (SI), Y0
-	VPADDW Y8, Y0, Y1
-	VPSRAW $8, Y1, Y1
-	VPOR Y1, Y10, Y10
-	VPAND Y9, Y0, Y0
-	VEXTRACTI128 $1, Y0, X2
-	VPACKUSWB X2, X0, X0
-	VMOVDQU X0, (DI)
-	VEXTRACTI128 $1, Y1, X2
-	VPACKSSWB X2, X1, X1
-	VMOVDQU X1, (DX)
-	ADDQ $32, SI
-	ADDQ $16, DI
-	ADDQ $16, DX
-	JMP loop7
-done8:
+	VMULPS 0(SI), Y8, Y0
+	VCVTPS2DQ Y0, Y0
+	VPADDD Y0, Y9, Y9
+	VMULPS 32(SI), Y8, Y1
+	VCVTPS2DQ Y1, Y1
+	VPADDD Y1, Y9, Y9
+	VMULPS 64(SI), Y8, Y2
+	VCVTPS2DQ Y2, Y2
+	VPADDD Y2, Y9, Y9
+	VMULPS 96(SI), Y8, Y3
+	VCVTPS2DQ Y3, Y3
+	VPADDD Y3, Y9, Y9
+	VPACKSSDW Y1, Y0, Y0
+	VPACKSSDW Y3, Y2, Y1
+	VPADDW Y11, Y0, Y2
+	VPSRAW $8, Y2, Y2
+	VPOR Y2, Y10, Y10
+	VPAND Y13, Y0, Y0
+	VPADDW Y11, Y1, Y3
+	VPSRAW $8, Y3, Y3
+	VPOR Y3, Y10, Y10
+	VPAND Y13, Y1, Y1
+	VPACKUSWB Y1, Y0, Y0
+	VPACKSSWB Y3, Y2, Y2
+	VPERMD Y0, Y12, Y0
+	VMOVDQU Y0, (DI)
+	VPERMD Y2, Y12, Y2
+	VMOVDQU Y2, (DX)
+	ADDQ $128, SI
+	ADDQ $32, DI
+	ADDQ $32, DX
+	SUBQ $32, CX
+	JNZ loop7
+	VEXTRACTI128 $1, Y9, X0
+	VPADDD X0, X9, X9
+	VPSHUFD $0x4e, X9, X0
+	VPADDD X0, X9, X9
+	VPSHUFD $0xb1, X9, X0
+	VPADDD X0, X9, X9
+	VMOVD X9, AX
+	MOVL AX, sum+40(FP)
 	XORL AX, AX
 	VPTEST Y10, Y10
 	SETNE AX
-	MOVL AX, any+32(FP)
+	MOVL AX, any+44(FP)
 	VZEROUPPER
 	RET
 
-// func splitBytesAVX512(lo *int8, hi *int8, q *int16, n int) (any int32)
-TEXT ·splitBytesAVX512(SB), NOSPLIT, $0-36
+// func toBytesAVX512(lo *int8, hi *int8, x *float32, n int, scale float32) (sum int32, any int32)
+TEXT ·toBytesAVX512(SB), NOSPLIT, $0-48
 	MOVQ lo+0(FP), DI
 	MOVQ hi+8(FP), DX
-	MOVQ q+16(FP), SI
+	MOVQ x+16(FP), SI
 	MOVQ n+24(FP), CX
-	VPCMPEQW Y8, Y8, Y8
-	VPSRLW $15, Y8, Y8
-	VPSLLW $7, Y8, Y8
-	VPCMPEQW Y9, Y9, Y9
-	VPSRLW $8, Y9, Y9
-	VPXOR Y10, Y10, Y10
-loop9:
-	SUBQ $16, CX
-	JLT done10
-	VMOVDQU (SI), Y0
-	VPADDW Y8, Y0, Y1
-	VPSRAW $8, Y1, Y1
-	VPOR Y1, Y10, Y10
-	VPMOVWB Y0, (DI)
-	VPMOVWB Y1, (DX)
-	ADDQ $32, SI
-	ADDQ $16, DI
-	ADDQ $16, DX
-	JMP loop9
-done10:
+	VBROADCASTSS scale+32(FP), Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VBROADCASTSS words128<>(SB), Z11
+	VMOVDQU64 joinWords<>(SB), Z12
+loop8:
+	VMULPS 0(SI), Z8, Z0
+	VCVTPS2DQ Z0, Z0
+	VPADDD Z0, Z9, Z9
+	VMULPS 64(SI), Z8, Z1
+	VCVTPS2DQ Z1, Z1
+	VPADDD Z1, Z9, Z9
+	VPACKSSDW Z1, Z0, Z0
+	VPERMQ Z0, Z12, Z0
+	VPADDW Z11, Z0, Z1
+	VPSRAW $8, Z1, Z1
+	VPORQ Z1, Z10, Z10
+	VPMOVWB Z0, (DI)
+	VPMOVWB Z1, (DX)
+	ADDQ $128, SI
+	ADDQ $32, DI
+	ADDQ $32, DX
+	SUBQ $32, CX
+	JNZ loop8
+	VEXTRACTI64X4 $1, Z9, Y0
+	VPADDD Y0, Y9, Y9
+	VEXTRACTI128 $1, Y9, X0
+	VPADDD X0, X9, X9
+	VPSHUFD $0x4e, X9, X0
+	VPADDD X0, X9, X9
+	VPSHUFD $0xb1, X9, X0
+	VPADDD X0, X9, X9
+	VMOVD X9, AX
+	MOVL AX, sum+40(FP)
 	XORL AX, AX
-	VPTEST Y10, Y10
+	VPTESTMD Z10, Z10, K1
+	KORTESTW K1, K1
 	SETNE AX
-	MOVL AX, any+32(FP)
+	MOVL AX, any+44(FP)
 	VZEROUPPER
 	RET
 
 // func highMasksAVX2(masks *uint8, hi *int8, ld int, rows int, n int)
 TEXT ·highMasksAVX2(SB), NOSPLIT, $0-40
+	MOVQ masks+0(FP), DI
+	MOVQ hi+8(FP), SI
+	MOVQ ld+16(FP), R8
+	MOVQ n+32(FP), CX
+	VPXOR Y2, Y2, Y2
+loop9:
+	MOVQ SI, R9
+	MOVQ rows+24(FP), R10
+	VPXOR Y0, Y0, Y0
+row10:
+	VPOR (R9), Y0, Y0
+	ADDQ R8, R9
+	DECQ R10
+	JNZ row10
+	VPCMPEQD Y2, Y0, Y0
+	VMOVMSKPS Y0, AX
+	XORL $0xff, AX
+	MOVB AX, (DI)
+	INCQ DI
+	ADDQ $32, SI
+	SUBQ $32, CX
+	JNZ loop9
+	VZEROUPPER
+	RET
+
+// func highMasksAVX512(masks *uint8, hi *int8, ld int, rows int, n int)
+TEXT ·highMasksAVX512(SB), NOSPLIT, $0-40
 	MOVQ masks+0(FP), DI
 	MOVQ hi+8(FP), SI
 	MOVQ ld+16(FP), R8
@@ -260,9 +383,8 @@ row12:
 	ADDQ R8, R9
 	DECQ R10
 	JNZ row12
-	VPCMPEQD Y2, Y0, Y0
-	VMOVMSKPS Y0, AX
-	XORL $0xff, AX
+	VPTESTMD Y0, Y0, K1
+	KMOVB K1, AX
 	MOVB AX, (DI)
 	INCQ DI
 	ADDQ $32, SI
@@ -271,28 +393,131 @@ row12:
 	VZEROUPPER
 	RET
 
-// func highMasksAVX512(masks *uint8, hi *int8, ld int, rows int, n int)
-TEXT ·highMasksAVX512(SB), NOSPLIT, $0-40
-	MOVQ masks+0(FP), DI
-	MOVQ hi+8(FP), SI
-	MOVQ ld+16(FP), R8
-	MOVQ n+32(FP), CX
-	VPXOR Y2, Y2, Y2
+// func columnsMaxAVX2(most *float32, x *float32, ldx int, rows int)
+TEXT ·columnsMaxAVX2(SB), NOSPLIT, $0-32
+	MOVQ most+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ ldx+16(FP), R8
+	MOVQ rows+24(FP), CX
+	VBROADCASTSS absMask<>(SB), Y8
+	VMOVUPS 0(DI), Y0
+	VMOVUPS 32(DI), Y1
 loop13:
-	MOVQ SI, R9
-	MOVQ rows+24(FP), R10
-	VPXOR Y0, Y0, Y0
-row14:
-	VPOR (R9), Y0, Y0
-	ADDQ R8, R9
-	DECQ R10
-	JNZ row14
-	VPTESTMD Y0, Y0, K1
-	KMOVB K1, AX
-	MOVB AX, (DI)
-	INCQ DI
-	ADDQ $32, SI
-	SUBQ $32, CX
+	VANDPS 0(SI), Y8, Y4
+	VMAXPS Y0, Y4, Y0
+	VANDPS 32(SI), Y8, Y5
+	VMAXPS Y1, Y5, Y1
+	ADDQ R8, SI
+	DECQ CX
 	JNZ loop13
+	VMOVUPS Y0, 0(DI)
+	VMOVUPS Y1, 32(DI)
+	VZEROUPPER
+	RET
+
+// func columnsMaxAVX512(most *float32, x *float32, ldx int, rows int)
+TEXT ·columnsMaxAVX512(SB), NOSPLIT, $0-32
+	MOVQ most+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ ldx+16(FP), R8
+	MOVQ rows+24(FP), CX
+	VBROADCASTSS absMask<>(SB), Z8
+	VMOVUPS 0(DI), Z0
+loop14:
+	VANDPS 0(SI), Z8, Z4
+	VMAXPS Z0, Z4, Z0
+	ADDQ R8, SI
+	DECQ CX
+	JNZ loop14
+	VMOVUPS Z0, 0(DI)
+	VZEROUPPER
+	RET
+
+// func packGroupsAVX2(dst *uint8, x *float32, ldx int, groups int, scale *float32)
+TEXT ·packGroupsAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ ldx+16(FP), R8
+	MOVQ groups+24(FP), CX
+	MOVQ scale+32(FP), BX
+	VBROADCASTSS bytes128<>(SB), Y8
+	VMOVUPS 0(BX), Y9
+	VMOVUPS 32(BX), Y10
+loop15:
+	VMULPS 0(SI), Y9, Y0
+	VCVTPS2DQ Y0, Y0
+	VMULPS 32(SI), Y10, Y1
+	VCVTPS2DQ Y1, Y1
+	ADDQ R8, SI
+	VMULPS 0(SI), Y9, Y2
+	VCVTPS2DQ Y2, Y2
+	VPSLLD $8, Y2, Y2
+	VPADDD Y2, Y0, Y0
+	VMULPS 32(SI), Y10, Y3
+	VCVTPS2DQ Y3, Y3
+	VPSLLD $8, Y3, Y3
+	VPADDD Y3, Y1, Y1
+	ADDQ R8, SI
+	VMULPS 0(SI), Y9, Y2
+	VCVTPS2DQ Y2, Y2
+	VPSLLD $16, Y2, Y2
+	VPADDD Y2, Y0, Y0
+	VMULPS 32(SI), Y10, Y3
+	VCVTPS2DQ Y3, Y3
+	VPSLLD $16, Y3, Y3
+	VPADDD Y3, Y1, Y1
+	ADDQ R8, SI
+	VMULPS 0(SI), Y9, Y2
+	VCVTPS2DQ Y2, Y2
+	VPSLLD $24, Y2, Y2
+	VPADDD Y2, Y0, Y0
+	VMULPS 32(SI), Y10, Y3
+	VCVTPS2DQ Y3, Y3
+	VPSLLD $24, Y3, Y3
+	VPADDD Y3, Y1, Y1
+	ADDQ R8, SI
+	VPADDD Y8, Y0, Y0
+	VMOVUPS Y0, 0(DI)
+	VPADDD Y8, Y1, Y1
+	VMOVUPS Y1, 32(DI)
+	ADDQ $64, DI
+	DECQ CX
+	JNZ loop15
+	VZEROUPPER
+	RET
+
+// func packGroupsAVX512(dst *uint8, x *float32, ldx int, groups int, scale *float32)
+TEXT ·packGroupsAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ ldx+16(FP), R8
+	MOVQ groups+24(FP), CX
+	MOVQ scale+32(FP), BX
+	VBROADCASTSS bytes128<>(SB), Z8
+	VMOVUPS 0(BX), Z9
+loop16:
+	VMULPS 0(SI), Z9, Z0
+	VCVTPS2DQ Z0, Z0
+	ADDQ R8, SI
+	VMULPS 0(SI), Z9, Z2
+	VCVTPS2DQ Z2, Z2
+	VPSLLD $8, Z2, Z2
+	VPADDD Z2, Z0, Z0
+	ADDQ R8, SI
+	VMULPS 0(SI), Z9, Z2
+	VCVTPS2DQ Z2, Z2
+	VPSLLD $16, Z2, Z2
+	VPADDD Z2, Z0, Z0
+	ADDQ R8, SI
+	VMULPS 0(SI), Z9, Z2
+	VCVTPS2DQ Z2, Z2
+	VPSLLD $24, Z2, Z2
+	VPADDD Z2, Z0, Z0
+	ADDQ R8, SI
+	VPADDD Z8, Z0, Z0
+	VMOVUPS Z0, 0(DI)
+	ADDQ $64, DI
+	DECQ CX
+	JNZ loop16
 	VZEROUPPER
 	RET

@@ -31,13 +31,16 @@ func toInt16Generic(dst []int16, x []float32, scale float32) (sum int32) {
 	return sum
 }
 
-// splitBytesGeneric takes numbers apart, q = 256*hi + lo with lo in [-128, 127], and reports whether any hi is not zero.
-func splitBytesGeneric(lo, hi []int8, q []int16) (any bool) {
-	for i, v := range q {
-		lo[i], hi[i] = int8(v), int8((int32(v)+128)>>8)
+// toBytesGeneric rounds as toInt16Generic does and takes the numbers apart, q = 256*hi + lo with lo in [-128, 127]. It returns the
+// numbers' sum and reports whether any hi is not zero.
+func toBytesGeneric(lo, hi []int8, x []float32, scale float32) (sum int32, any bool) {
+	for i, v := range x {
+		n := int32(math.RoundToEven(float64(v * scale)))
+		lo[i], hi[i] = int8(n), int8((n+128)>>8)
+		sum += n
 		any = any || hi[i] != 0
 	}
-	return any
+	return sum, any
 }
 
 // highMasksGeneric sets bit g of masks where any row's four bytes from column 4g on are not all zero. hi is [rows][ld], of which the
@@ -51,6 +54,25 @@ func highMasksGeneric(masks []uint8, hi []int8, ld, rows int) {
 					masks[b] |= 1 << (i / groupK)
 				}
 			}
+		}
+	}
+}
+
+// columnsMaxGeneric raises most to the magnitudes in rows rows of x, [rows][ldx], for 16 columns.
+func columnsMaxGeneric(most *[panelCols]float32, x []float32, ldx, rows int) {
+	for i := range rows {
+		for j, v := range x[i*ldx:][:panelCols] {
+			most[j] = max(most[j], v, -v)
+		}
+	}
+}
+
+// packGroupsGeneric rounds x*scale, 16 columns of four rows a group, and writes a column's four bytes, with 128 added, side by side:
+// dst is [groups][16][4]. Rounded numbers must be within [-127, 127].
+func packGroupsGeneric(dst []uint8, x []float32, ldx, groups int, scale *[panelCols]float32) {
+	for i := range groups * groupK {
+		for j, v := range x[i*ldx:][:panelCols] {
+			dst[i/groupK*groupK*panelCols+j*groupK+i%groupK] = uint8(int32(math.RoundToEven(float64(v*scale[j]))) + 128)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 // TestQuantiseAlike holds the steps of quantising to their references, to the bit.
 func TestQuantiseAlike(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
-		for _, n := range []int{0, 32, 64, 96, 512, 2080} {
+		for _, n := range []int{32, 64, 96, 512, 2080} {
 			x := guarded(t, spiked(rng(uint64(n)), n, []float32{0, 40, -40, 1e-30}))
 			most, sum := absSums(x)
 			wantMost, wantSum := absSumsGeneric(x)
@@ -20,13 +20,39 @@ func TestQuantiseAlike(t *testing.T) {
 				t.Fatalf("%d: toInt16: sum %d, want %d; %v, want %v", n, got, want, q, wantQ)
 			}
 			lo, hi, wantLo, wantHi := make([]int8, n), make([]int8, n), make([]int8, n), make([]int8, n)
-			if got, want := splitBytes(lo, hi, q), splitBytesGeneric(wantLo, wantHi, q); got != want || !slices.Equal(lo, wantLo) || !slices.Equal(hi, wantHi) {
-				t.Fatalf("%d: splitBytes: any %v, want %v", n, got, want)
+			got, any := toBytes(lo, hi, x, 350)
+			want, wantAny := toBytesGeneric(wantLo, wantHi, x, 350)
+			if got != want || any != wantAny || !slices.Equal(lo, wantLo) || !slices.Equal(hi, wantHi) {
+				t.Fatalf("%d: toBytes: sum %d, want %d; any %v, want %v; %v, want %v", n, got, want, any, wantAny, lo, wantLo)
 			}
 			for i := range q {
 				if int(q[i]) != 256*int(hi[i])+int(lo[i]) {
 					t.Fatalf("%d is not 256*%d + %d", q[i], hi[i], lo[i])
 				}
+			}
+		}
+	})
+}
+
+// TestPackGroupsAlike holds the steps of packing columns to their references.
+func TestPackGroupsAlike(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		for _, groups := range []int{1, 2, 5} {
+			const ldx = 21
+			rows := groups * groupK
+			x := guarded(t, normals(rng(uint64(groups)), (rows-1)*ldx+panelCols))
+			most, wantMost := [panelCols]float32{3: 9}, [panelCols]float32{3: 9}
+			columnsMax(&most, x, ldx, rows)
+			columnsMaxGeneric(&wantMost, x, ldx, rows)
+			sameBits(t, "most", most[:], wantMost[:])
+			for i, v := range most {
+				most[i] = 127 / v
+			}
+			got, want := make([]uint8, rows*panelCols), make([]uint8, rows*panelCols)
+			packGroups(got, x, ldx, groups, &most)
+			packGroupsGeneric(want, x, ldx, groups, &most)
+			if !slices.Equal(got, want) {
+				t.Fatalf("%d groups: got %v, want %v", groups, got, want)
 			}
 		}
 	})

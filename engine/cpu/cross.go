@@ -4,20 +4,19 @@ import (
 	"fmt"
 
 	"hark/engine"
-	"hark/kernels"
 )
 
 // cross holds an encoder's output as each layer's keys and values, packed by head. Memory is
 // taken when a slot is first stored to, and kept.
 type cross struct {
-	kv                                  []kernels.PackedKV // [layer][slot][head]
+	kv                                  []headKV // [layer][slot][head]
 	layers, slots, length, width, heads int
 }
 
 func (c *cross) Slots() int { return c.slots }
 
 // at is the heads of a slot.
-func (c *cross) at(layer, slot int) []kernels.PackedKV {
+func (c *cross) at(layer, slot int) []headKV {
 	if layer < 0 || layer >= c.layers || slot < 0 || slot >= c.slots {
 		panic(fmt.Sprintf("cpu: layer %d and slot %d of %d and %d", layer, slot, c.layers, c.slots))
 	}
@@ -30,7 +29,11 @@ func (d *Device) NewCross(layers, slots, length, width, heads int) (engine.Cross
 		return nil, fmt.Errorf("cpu: cross-attention cache of %d layers, %d slots, %d positions, %d wide in %d heads",
 			layers, slots, length, width, heads)
 	}
-	return &cross{make([]kernels.PackedKV, layers*slots*heads), layers, slots, length, width, heads}, nil
+	c := &cross{make([]headKV, layers*slots*heads), layers, slots, length, width, heads}
+	for i := range c.kv {
+		c.kv[i].bytes = d.bytesKV()
+	}
+	return c, nil
 }
 
 // crossBlock is a run of rows of one slot.
@@ -41,8 +44,8 @@ type crossTask struct {
 	c     *cross
 	layer int
 
-	packed []kernels.PackedKV // where kv goes, or nil
-	kv     []float32          // [t][2*width]
+	packed []headKV  // where kv goes, or nil
+	kv     []float32 // [t][2*width]
 	ldkv   int
 	t      int
 
@@ -53,6 +56,7 @@ type crossTask struct {
 	probRows      []int // for every head, where its rows of probs begin, or -1
 	scale         float32
 	scratch       scratch
+	works         works
 }
 
 // StoreCross keeps kv as a slot's cross-attention input of one layer.
@@ -88,6 +92,7 @@ func (d *Device) CrossAttention(dst, q engine.Tensor, c engine.Cross, layer int,
 	t.cut(slots)
 	t.capture(probs, heads)
 	t.scratch.reserve(d.pool.threads)
+	t.works.reserve(d.pool.threads)
 	d.pool.run(len(t.blocks)*cc.heads, t)
 	t.release(d)
 }
@@ -146,6 +151,5 @@ func (t *crossTask) block(worker, i int) {
 	if at := t.probRows[h]; at >= 0 {
 		probs = t.probs[(at+b.row)*t.ldp:]
 	}
-	s := t.scratch.get(worker, kernels.AttentionScratch(b.rows, kv.Len()))
-	kernels.Attention(t.dst[b.row*t.ldd+h*dh:], t.ldd, t.q[b.row*t.ldq+h*dh:], t.ldq, b.rows, kv, t.scale, s, probs, t.ldp)
+	kv.attend(t.dst[b.row*t.ldd+h*dh:], t.ldd, t.q[b.row*t.ldq+h*dh:], t.ldq, b.rows, t.scale, worker, t.scratch, t.works, probs, t.ldp)
 }

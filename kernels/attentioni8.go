@@ -1,0 +1,92 @@
+package kernels
+
+import "fmt"
+
+// AttentionI8Work is the memory of one [AttentionI8] after another. The zero value is ready for use. It belongs to one goroutine.
+type AttentionI8Work struct {
+	q, p   Quantised // a strip of queries, and of their distributions
+	scores []float32 // [StripRows][t as padded]
+	sums   []float32 // [StripRows][dh as padded]
+	zeros  []float32 // no bias
+	corr   [StripRows]int32
+}
+
+// AttentionI8 is [Attention] by integers: queries and distributions are fine rows, see [Quantised], keys and values bytes. What is
+// between the two products is float32. A row's bits depend on its query and the keys and values alone.
+func AttentionI8(dst []float32, ldd int, q []float32, ldq, rows int, kv *PackedKVI8, scale float32, w *AttentionI8Work, probs []float32, ldp int) {
+	t, dh := kv.t, kv.dh
+	if rows <= 0 || dh == 0 {
+		return
+	}
+	if rows > 1 && (ldd < dh || ldq < dh) || len(dst) < (rows-1)*ldd+dh || len(q) < (rows-1)*ldq+dh {
+		panic(fmt.Sprintf("kernels: AttentionI8: %d rows of %d: dst %d at stride %d, q %d at stride %d", rows, dh, len(dst), ldd, len(q), ldq))
+	}
+	if probs != nil && (rows > 1 && ldp < t || len(probs) < (rows-1)*ldp+t) {
+		panic(fmt.Sprintf("kernels: AttentionI8: probs has %d elements, want %d rows of %d at stride %d", len(probs), rows, t, ldp))
+	}
+	w.reserve(kv)
+	for i := 0; i < rows; i += StripRows {
+		n := min(StripRows, rows-i)
+		w.q.Reset(n, dh, true)
+		w.q.Quantise(0, q[i*ldq:], ldq, n)
+		w.product(w.scores, roundUp(t, tileCols), &w.q, &kv.k)
+		var p []float32
+		if probs != nil {
+			p = probs[i*ldp:]
+		}
+		w.softmax(n, t, scale, p, ldp)
+		w.product(w.sums, roundUp(dh, tileCols), &w.p, &kv.v)
+		for r := range n {
+			copy(dst[(i+r)*ldd:][:dh], w.sums[r*roundUp(dh, tileCols):])
+		}
+	}
+}
+
+func (w *AttentionI8Work) reserve(kv *PackedKVI8) {
+	w.scores = resize(w.scores, StripRows*roundUp(max(1, kv.t), padK))
+	w.sums = resize(w.sums, StripRows*roundUp(kv.dh, tileCols))
+	w.zeros = resize(w.zeros, tileCols)
+	clear(w.zeros)
+}
+
+// product sets c, [x.m][ldc], to the strip x times b.
+func (w *AttentionI8Work) product(c []float32, ldc int, x *Quantised, b *PackedI8) {
+	for r, sum := range x.sum {
+		w.corr[r] = b.offset * sum
+	}
+	t := tileI8{rows: x.m, groups: x.kp / groupK, lda: x.kp, ldb: b.kp * panelCols, ldc: ldc, corr: w.corr[:], rowScale: x.scale, bias: w.zeros}
+	t.activations(x, 0)
+	for j := 0; j < b.N; j += tileCols {
+		t.b, t.c, t.colScale = b.panels[j*b.kp:], c[j:], b.scale[j:]
+		t.ahead = 0
+		if j+tileCols < b.N {
+			t.ahead = tileCols * b.kp
+		}
+		t.run()
+	}
+}
+
+// softmax turns scores into distributions in w.p, and copies them to probs, if it isn't nil. What a distribution sums up to is
+// divided out of its step.
+func (w *AttentionI8Work) softmax(rows, t int, scale float32, probs []float32, ldp int) {
+	s := quantiseScratches.Get().(*quantiseScratch)
+	defer quantiseScratches.Put(s)
+	w.p.Reset(rows, t, true)
+	s.begin(&w.p, rows)
+	for r := range rows {
+		row := w.scores[r*w.p.kp:][:w.p.kp]
+		sum := float32(1)
+		clear(row[t:])
+		if t > 0 {
+			sum = expSum(row[:t], rowMax(row[:t]), scale)
+		}
+		if probs != nil {
+			p := probs[r*ldp:][:t]
+			copy(p, row)
+			Scale(p, 1/sum)
+		}
+		step, inv := fineStep(1, sum, t) // the greatest is exp(0)
+		w.p.setRow(s, r, row, step/sum, inv)
+	}
+	w.p.end(s, 0, rows)
+}
