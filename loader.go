@@ -13,6 +13,7 @@ import (
 
 	"hark/engine"
 	"hark/engine/cpu"
+	"hark/engine/parakeet"
 	"hark/engine/whisper"
 	"hark/models"
 )
@@ -29,8 +30,7 @@ type loader struct {
 	device  *cpu.Device
 	why     string // it is this device
 
-	precision string // as given to --precision
-	context   string // as given to --encoder-context
+	flags deviceFlags
 }
 
 func newLoader(ctx context.Context, c *console, cli *commandLine, flags deviceFlags) (*loader, error) {
@@ -42,7 +42,7 @@ func newLoader(ctx context.Context, c *console, cli *commandLine, flags deviceFl
 	if err != nil {
 		return nil, err
 	}
-	return &loader{ctx: ctx, console: c, store: store, device: device, why: why, precision: flags.Precision, context: flags.EncoderContext}, nil
+	return &loader{ctx: ctx, console: c, store: store, device: device, why: why, flags: flags}, nil
 }
 
 // close gives the device back, after the last model on it.
@@ -50,9 +50,6 @@ func (l *loader) close() { l.device.Close() }
 
 // known returns an error for a model that can't be had, before anything is fetched or loaded.
 func (l *loader) known(name string) error {
-	if entry, ok := models.Find(name); ok && entry.Family != models.FamilyWhisper {
-		return withHint(fmt.Errorf("model %s can be fetched, but not run yet", name), "choose a Whisper model: `hark models list` shows them")
-	}
 	if _, ok := l.store.Path(name); ok {
 		return nil
 	}
@@ -68,24 +65,37 @@ func (l *loader) load(ctx context.Context, name string) (engine.Model, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(l.ctx, cancel)()
-	dir, err := l.fetch(ctx, name)
+	path, err := l.fetch(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	model, err := whisper.Load(l.device.At(precisionFor(l.precision, name)), dir, name, whisper.Settings{ShortContext: shortContextFor(l.context, name)})
+	model, err := l.open(path, name)
 	if err != nil {
 		return nil, withHint(fmt.Errorf("load: %w", err), "if its files are damaged, %s", mend(l.store, name))
 	}
 	return model, nil
 }
 
-// fetch returns the folder of a model, pulling it first, and saying so, if it's not here.
-func (l *loader) fetch(ctx context.Context, name string) (dir string, err error) {
+// open puts the model at path on the device, by the engine of its family.
+func (l *loader) open(path, name string) (engine.Model, error) {
+	family, err := models.Family(path)
+	if err != nil {
+		return nil, err
+	}
+	device := l.device.At(precisionFor(l.flags.Precision, name))
+	if family == models.FamilyParakeet {
+		return parakeet.Load(device, path, name, parakeet.Config{MaxWindowSamples: l.flags.maxWindowSamples()})
+	}
+	return whisper.Load(device, path, name, whisper.Settings{ShortContext: shortContextFor(l.flags.EncoderContext, name)})
+}
+
+// fetch returns where a model is, pulling it first, and saying so, if it's not here.
+func (l *loader) fetch(ctx context.Context, name string) (path string, err error) {
 	if err := l.known(name); err != nil {
 		return "", err
 	}
-	if dir, ok := l.store.Path(name); ok {
-		return dir, nil
+	if path, ok := l.store.Path(name); ok {
+		return path, nil
 	}
 	return pull(ctx, l.store, name, l.say, l.console)
 }

@@ -36,7 +36,6 @@ type modelLine struct {
 	Bytes     int64  `json:"bytes,omitempty"` // on this machine
 	Dir       string `json:"dir,omitempty"`
 	Damage    string `json:"damage,omitempty"` // what is wrong with its files here
-	Runs      bool   `json:"runs"`             // this version can run it
 }
 
 func (m *modelsListCmd) Run(c *console, cli *commandLine) error {
@@ -71,8 +70,6 @@ func (m *modelsListCmd) Run(c *console, cli *commandLine) error {
 			note = "DAMAGED: `hark models show " + l.Name + "` says how"
 		case l.Name == defaultModel:
 			note = "default"
-		case !l.Runs:
-			note = "not run by this version yet"
 		}
 		fetch := "-"
 		if l.PullBytes > 0 {
@@ -106,7 +103,7 @@ func modelLines(store *models.Store) ([]modelLine, error) {
 		if e.Multilingual {
 			languages = "many"
 		}
-		l := modelLine{Name: e.Name, Family: e.Family, Languages: languages, PullBytes: e.Size, Runs: e.Family == models.FamilyWhisper}
+		l := modelLine{Name: e.Name, Family: e.Family, Languages: languages, PullBytes: e.Size}
 		if m, ok := here[e.Name]; ok {
 			l.Here, l.Bytes, l.Dir, l.Damage = true, m.Size, m.Dir, damage(store, m.Name)
 			delete(here, e.Name)
@@ -115,7 +112,7 @@ func modelLines(store *models.Store) ([]modelLine, error) {
 	}
 	for _, m := range cached {
 		if _, left := here[m.Name]; left {
-			lines = append(lines, modelLine{Name: m.Name, Languages: "unknown", Here: true, Bytes: m.Size, Dir: m.Dir, Damage: damage(store, m.Name), Runs: true})
+			lines = append(lines, modelLine{Name: m.Name, Languages: "unknown", Here: true, Bytes: m.Size, Dir: m.Dir, Damage: damage(store, m.Name)})
 		}
 	}
 	return lines, nil
@@ -188,7 +185,10 @@ func (m *modelsShowCmd) Run(c *console, cli *commandLine) error {
 	fmt.Fprintf(table, "name\t%s\n", m.Name)
 	if known {
 		languages := "English only"
-		if entry.Multilingual {
+		switch {
+		case entry.Multilingual && entry.Family == models.FamilyParakeet:
+			languages = "25 European ones"
+		case entry.Multilingual:
 			languages = "many, and translation into English"
 		}
 		fmt.Fprintf(table, "family\t%s\nlanguages\t%s\nhub\t%s, %s\n", entry.Family, languages, entry.Repo, byteSize(entry.Size))
@@ -255,13 +255,17 @@ func trimLines(table []byte) []byte {
 	return []byte(strings.Join(lines, ""))
 }
 
-// describeFolder tells what a model's folder holds.
+// describeFolder tells what a model's folder holds, or its archive.
 func describeFolder(w io.Writer, dir string) error {
 	if weights, err := models.OpenWeights(dir); err == nil { // else the line about damage says why not
 		fmt.Fprintf(w, "weights\t%s, %d tensors\n", weights.Format(), len(weights.Names()))
 		if err := weights.Close(); err != nil {
 			return err
 		}
+	}
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		fmt.Fprintf(w, "file\t%s, %s\n", info.Name(), byteSize(info.Size()))
+		return nil
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -27,6 +27,7 @@ type transcribeCmd struct {
 	WordTimestamps bool     `short:"w" help:"Find the time of every word; json and verbose_json show it."`
 	Sequential     bool     `help:"Decode a recording from start to end, each part knowing the text before, instead of cutting it at silence."`
 	Prompt         string   `placeholder:"TEXT" help:"Text to take as said before: names and spellings to expect."`
+	Keywords       []string `placeholder:"WORD,..." help:"Names and terms to expect, as they are to be written."`
 	Temperature    *float32 `placeholder:"T" help:"Sample at this temperature, 0 to 1 (default: 0, rising where a text looks unsound)."`
 	BeamSize       int      `default:"1" placeholder:"N" help:"Hypotheses to follow at temperature 0, 1 to ${max_beam_size}; 1 takes the likeliest token each time (default: ${default})."`
 
@@ -37,7 +38,7 @@ type transcribeCmd struct {
 // errNoAudio is audioprep.ErrEmpty in the words of a command line, where nothing is uploaded.
 var errNoAudio = errors.New("holds no audio")
 
-// maxBeamSize is the most hypotheses that engine/whisper follows.
+// maxBeamSize is the most hypotheses that the engine's models follow.
 const maxBeamSize = 8
 
 // filesAtOnce is how many files are under way together: as many clips as share a batch.
@@ -127,7 +128,7 @@ func (t *transcribeCmd) Run(ctx context.Context, c *console, cli *commandLine) e
 
 // options are the engine's options for the flags.
 func (t *transcribeCmd) options() (engine.Options, error) {
-	o := engine.Options{Prompt: t.Prompt, WordTimestamps: t.WordTimestamps, Sequential: t.Sequential, BeamSize: t.BeamSize}
+	o := engine.Options{Prompt: t.Prompt, Keywords: t.Keywords, WordTimestamps: t.WordTimestamps, Sequential: t.Sequential, BeamSize: t.BeamSize}
 	if t.Task == "translate" {
 		o.Task = engine.Translate
 	}
@@ -219,10 +220,11 @@ func explain(err error) error {
 		return err
 	}
 	err = fmt.Errorf("--%s: %s", flagOf(option.Option), option.Reason)
-	if option.Option != "language" && option.Option != "task" { // no model would take it
-		return &usage{err}
+	switch option.Option {
+	case "language", "task", "prompt": // other models may take it
+		return withHint(err, "`hark models list` shows what other models can do")
 	}
-	return withHint(err, "`hark models list` shows what other models can do")
+	return &usage{err}
 }
 
 // flagOf is the flag for an option of the engine.

@@ -3,7 +3,6 @@ package parakeet
 import (
 	"errors"
 	"fmt"
-	"io"
 	"unicode"
 
 	"hark/engine"
@@ -43,8 +42,7 @@ type Model struct {
 	front      *frontEnd
 	enc        *encoder
 	dec        *decoder
-	minSamples int       // shorter windows are padded
-	files      io.Closer // nil: there are none
+	minSamples int // shorter windows are padded
 
 	maxFrames  int           // of a window
 	placeSlots int           // of the decoder, for each window
@@ -53,17 +51,16 @@ type Model struct {
 }
 
 // Load reads a model, a NeMo archive or a folder as transformers writes it, and puts its weights on the device. name is what
-// the model is to be called. The files stay open until the model is closed, since its tokenizer reads from them.
+// the model is to be called. The files are not needed afterwards.
 func Load(dev engine.Device, path, name string, c Config) (*Model, error) {
 	files, err := models.OpenParakeet(path)
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
 	m, err := load(dev, files.Config, files, files.Tokenizer, c)
-	if err != nil {
-		return nil, fmt.Errorf("model %s: %w", name, errors.Join(err, files.Close()))
+	if err = errors.Join(err, files.Close()); err != nil {
+		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
-	m.files = files
 	m.info.Name = name
 	m.info.Languages = []string{"en"}
 	if isMultilingual(files.Tokenizer) {
@@ -144,8 +141,5 @@ func (m *Model) Close() error {
 	m.enc.close()
 	m.dec.close()
 	m.staging.close()
-	if m.files == nil {
-		return nil
-	}
-	return m.files.Close()
+	return nil
 }
