@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/pion/opus"
+	"hark/audioprep/internal/opus"
 )
 
 // opusRate is the rate that all of Opus counts in: pre-skip, granules and
@@ -23,7 +23,7 @@ type opusCodec struct {
 	mapping  []byte // for each channel the place among the decoded ones, 255: silent
 
 	streams []*opus.Decoder
-	decoded [][]float32 // of each stream, one packet
+	decoded [][]float32 // one packet, each channel of each stream
 	block   []float32
 }
 
@@ -70,7 +70,6 @@ func newOpusCodec(head []byte) (c *opusCodec, skip int, err error) {
 		}
 	}
 	c.streams = make([]*opus.Decoder, streams)
-	c.decoded = make([][]float32, streams)
 	return c, skip, nil
 }
 
@@ -83,6 +82,8 @@ func (c *opusCodec) length(packets [][]byte) (n int) {
 	return n
 }
 
+// lost has nothing to do: what is missing does not come back, and the decoder gets by
+// within two packets.
 func (c *opusCodec) lost() {}
 
 // width is the number of channels of stream i.
@@ -98,6 +99,7 @@ func (c *opusCodec) decode(packet []byte) ([]float32, error) {
 	if n == 0 {
 		return nil, errOpusPacket
 	}
+	c.decoded = c.decoded[:0]
 	for i := range c.streams {
 		b := packet
 		if i < len(c.streams)-1 {
@@ -109,34 +111,16 @@ func (c *opusCodec) decode(packet []byte) ([]float32, error) {
 		if opusPacketSamples(b) != n {
 			return nil, errOpusPacket
 		}
-		if err := c.decodeStream(i, b, n); err != nil {
+		if c.streams[i] == nil {
+			c.streams[i] = opus.NewDecoder(c.width(i))
+		}
+		x, err := c.streams[i].Decode(b)
+		if err != nil {
 			return nil, err
 		}
+		c.decoded = append(c.decoded, x...)
 	}
 	return c.interleave(n), nil
-}
-
-// decodeStream decodes the part of a packet that belongs to stream i. This is
-// the one place where a fault of the library's could break out.
-func (c *opusCodec) decodeStream(i int, b []byte, n int) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			c.streams[i], err = nil, fmt.Errorf("opus: %v", r)
-		}
-	}()
-	if c.streams[i] == nil {
-		d, err := opus.NewDecoderWithOutput(opusRate, c.width(i))
-		if err != nil {
-			return err
-		}
-		c.streams[i] = &d
-		c.decoded[i] = make([]float32, maxOpusSamples*c.width(i))
-	}
-	got, err := c.streams[i].DecodeToFloat32(b, c.decoded[i])
-	if err == nil && got != n {
-		err = errOpusPacket
-	}
-	return err
 }
 
 // interleave puts the decoded channels in their order and applies the gain.
@@ -152,14 +136,8 @@ func (c *opusCodec) interleave(n int) []float32 {
 			}
 			continue
 		}
-		stream, at := int(v)-c.coupled, 0
-		if int(v) < 2*c.coupled {
-			stream, at = int(v)/2, int(v)&1
-		}
-		width := c.width(stream)
-		x := c.decoded[stream]
-		for i := range n {
-			block[i*c.channels+ch] = x[i*width+at] * c.gain
+		for i, x := range c.decoded[v] {
+			block[i*c.channels+ch] = x * c.gain
 		}
 	}
 	return block
