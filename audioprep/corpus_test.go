@@ -70,7 +70,7 @@ func decodeFile(t testing.TB, path string, opt Options) (*PCM, error) {
 
 // foreign maps the containers that are not decoded to what Sniff calls them.
 var foreign = map[string]string{
-	".3gp": "mp4 with AMR", ".ac3": "ac3", ".amr": "amr", ".mp2": "mp2",
+	".3gp": "mp4 with AMR", ".ac3": "ac3", ".amr": "amr",
 	".wv": "wavpack", ".wma": "asf",
 }
 

@@ -35,7 +35,6 @@ func TestFFmpegCorpus(t *testing.T) {
 		{"3gp-amr-nb.3gp", "mp4", "amr_nb"},
 		{"ac3-48000.ac3", "ac3", "ac3"},
 		{"amr-nb-8000.amr", "amr", "amr_nb"},
-		{"mp2-layer2-48000.mp2", "mp2", "mp2"},
 		{"wav-gsm610-8k.wav", "wav", "gsm_ms"},
 		{"wavpack.wv", "wavpack", "wavpack"},
 		{"wma-v2-44100.wma", "asf", "wmav2"},

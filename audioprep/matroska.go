@@ -92,7 +92,7 @@ func decodeMatroska(in *input, s *sink, container string) error {
 		if err = decodeFLACFrames(nestedInput(in, r), s, info); err == nil {
 			err = r.err
 		}
-	case "A_MPEG/L3":
+	case "A_MPEG/L3", "A_MPEG/L2", "A_MPEG/L1":
 		r := &packetReader{next: m.reader(first)}
 		if err = decodeMP3(nestedInput(in, r), s); err == nil {
 			err = r.err

@@ -115,7 +115,8 @@ func (t *matroskaTrack) parseEncoding(b []byte) {
 // supported reports whether the track's codec is decoded.
 func (t *matroskaTrack) supported() bool {
 	switch t.codec {
-	case "A_OPUS", "A_VORBIS", "A_AAC", "A_ALAC", "A_FLAC", "A_MPEG/L3", "A_PCM/INT/LIT", "A_PCM/INT/BIG", "A_PCM/FLOAT/IEEE":
+	case "A_OPUS", "A_VORBIS", "A_AAC", "A_ALAC", "A_FLAC", "A_MPEG/L3", "A_MPEG/L2", "A_MPEG/L1",
+		"A_PCM/INT/LIT", "A_PCM/INT/BIG", "A_PCM/FLOAT/IEEE":
 		return t.encoded == ""
 	}
 	return false
@@ -126,8 +127,8 @@ func (t *matroskaTrack) name() string {
 	switch t.codec {
 	case "A_OPUS", "A_VORBIS", "A_AAC", "A_ALAC", "A_FLAC":
 		return strings.ToLower(t.codec[2:])
-	case "A_MPEG/L3":
-		return "mp3"
+	case "A_MPEG/L3", "A_MPEG/L2", "A_MPEG/L1":
+		return "mp" + t.codec[len("A_MPEG/L"):]
 	}
 	if c, err := newMatroskaPCM(t); err == nil {
 		return c.format.codec()

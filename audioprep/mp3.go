@@ -16,6 +16,7 @@ type mp3Decoder struct {
 	block []float32
 
 	stream mpeg.Header // of the first frame
+	free   int         // bytes of frames of free format, padding aside; 0: not known, or not of it
 	open   bool
 	chain  bool // the last frame ended where the cursor is
 	frames int  // decoded, the info frame not counted
@@ -29,9 +30,6 @@ type mp3Decoder struct {
 func decodeMP3(in *input, s *sink) error {
 	s.info.Codec = "mp3"
 	d := &mp3Decoder{s: s, w: &sliding{in: in}, block: make([]float32, mpeg.MaxSamples)}
-	if h, ok := mpeg.ParseHeader(in.peek(mpeg.HeaderBytes)); ok && h.Bytes == 0 {
-		return unsupported("mp3 of free format", "its frames have no bit rate")
-	}
 	d.dec.MaxHz = SampleRate / 2
 	for {
 		more, err := d.next()
@@ -67,13 +65,17 @@ func (d *mp3Decoder) next() (more bool, err error) {
 		return false, nil
 	}
 	h, ok := mpeg.ParseHeader(b)
-	ok = ok && h.Bytes > 0 && h.Layer == 3 && (!d.open || h.SameStream(d.stream))
-	if ok && !d.chain {
+	ok = ok && (!d.open || h.SameStream(d.stream) && h.Free() == d.stream.Free())
+	if ok && (!d.chain || h.Free() && d.free == 0) {
 		// Not where a frame ended: believe only what goes on as a stream.
-		const enough = 3 * 2881 // the longest layer III frame has 1441 bytes
+		const enough = 3 * maxFreeBytes
 		b = d.w.fill(enough)
-		_, ok = chainAt(b, d.w.done && len(b) < enough)
+		var first mpeg.Header
+		if first, ok = chainAt(b, d.w.done && len(b) < enough); ok && h.Free() && !d.open {
+			d.free = first.Unpadded()
+		}
 	}
+	h = h.WithBytes(d.free)
 	if !ok {
 		return d.pass()
 	}
@@ -136,15 +138,18 @@ func (d *mp3Decoder) frame(h mpeg.Header, b []byte) error {
 			return &CorruptError{Container: "mp3", Err: err}
 		}
 		d.stream, d.open = h, true
+		d.s.info.Codec = fmt.Sprintf("mp%d", h.Layer)
 		guess := d.w.in.soFar() / int64(h.Bytes) * int64(h.Samples)
 		if err := d.s.expect(guess, false, d.w.in.soFar()); err != nil {
 			return err
 		}
 		d.lost = 0
-		trim, isInfo := parseMP3Info(h, b)
-		d.trim = trim
-		if isInfo {
-			return nil
+		if h.Layer == 3 {
+			trim, isInfo := parseMP3Info(h, b)
+			d.trim = trim
+			if isInfo {
+				return nil
+			}
 		}
 	}
 	if d.lost > 0 {

@@ -145,15 +145,6 @@ func TestMP3Trim(t *testing.T) {
 }
 
 func TestMP3Errors(t *testing.T) {
-	plain := mp3File(t, "44100-mono")
-	free := append([]byte(nil), plain...)
-	for _, at := range frameStarts(plain) {
-		free[at+2] &= 0x0f
-	}
-	var fe *FormatError
-	if _, err := decodeBytes(free); !errors.As(err, &fe) || !strings.Contains(fe.Found, "free format") {
-		t.Errorf("free format: got %v", err)
-	}
 	var ce *CorruptError
 	for name, file := range map[string][]byte{
 		"sync and noise": append([]byte{0xff, 0xfb, 0x90, 0x64}, bytes.Repeat([]byte{1, 2, 3}, 1000)...),
@@ -163,11 +154,53 @@ func TestMP3Errors(t *testing.T) {
 			t.Errorf("%s: got %v, want a CorruptError", name, err)
 		}
 	}
-	layer2 := append([]byte(nil), plain...)
-	for _, at := range frameStarts(plain) {
-		layer2[at+1] = layer2[at+1]&^6 | 4
+}
+
+// TestMP3Free: frames that don't tell their length are found, wherever the stream begins.
+func TestMP3Free(t *testing.T) {
+	plain := mp3File(t, "44100-mono")
+	want, err := decodeBytes(plain)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := Sniff(layer2); got == "mp3" {
-		t.Errorf("layer II: got %q", got)
+	free := append([]byte(nil), plain...)
+	for _, at := range frameStarts(plain) {
+		free[at+2] &= 0x0f
+	}
+	tag := []byte("ID3\x04\x00\x00\x00\x00\x00\x05abcde")
+	for name, file := range map[string][]byte{
+		"alone": free, "behind a tag": append(tag, free...), "behind garbage": append(bytes.Repeat([]byte{0x12, 0xff}, 500), free...),
+	} {
+		pcm, err := decodeBytes(file)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if !equal(pcm.Samples, want.Samples) || pcm.Info.Faults != nil {
+			t.Errorf("%s: got %d other samples than the %d there are, faults %q", name, len(pcm.Samples), len(want.Samples), pcm.Info.Faults)
+		}
+	}
+}
+
+// TestMP2: layer II is heard as well, alone and in MP4.
+func TestMP2(t *testing.T) {
+	file, want := ffmpegEncode(t, "x.mp2", "-c:a", "mp2", "-b:a", "64k")
+	for _, name := range []string{"x.mp2", "x.mp4", "x.mkv", "x.wav"} {
+		if name != "x.mp2" {
+			file, want = ffmpegEncode(t, name, "-c:a", "mp2", "-b:a", "64k")
+		}
+		pcm, err := decodeBytes(file)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		// MP4 does not tell layers apart.
+		if pcm.Info.Codec != "mp2" && name != "x.mp4" || pcm.Info.Faults != nil {
+			t.Errorf("%s: got %+v", name, pcm.Info)
+		}
+		// ffmpeg decodes to 16 bits.
+		if db := errorDB(pcm.Samples, want); db > -60 {
+			t.Errorf("%s: the error is at %.1f dB", name, db)
+		}
 	}
 }

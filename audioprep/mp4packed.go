@@ -54,7 +54,7 @@ type mp3Packets struct {
 
 func (d *mp3Packets) decode(packet []byte) ([]float32, error) {
 	h, ok := mpeg.ParseHeader(packet)
-	if !ok || h.Layer != 3 {
+	if !ok {
 		return nil, mpeg.ErrFrame
 	}
 	n, err := d.dec.Decode(d.block, packet)

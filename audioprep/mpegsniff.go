@@ -10,6 +10,7 @@ const mpegChain = 3
 // nothing follows b: then a chain that ends with it is good, however short.
 func chainAt(b []byte, atEnd bool) (h mpeg.Header, ok bool) {
 	h, ok = mpeg.ParseHeader(b)
+	h = h.WithBytes(freeBytes(b))
 	if !ok || h.Bytes == 0 {
 		return h, false
 	}
@@ -23,7 +24,8 @@ func chainAt(b []byte, atEnd bool) (h mpeg.Header, ok bool) {
 			return h, atEnd
 		}
 		n, ok := mpeg.ParseHeader(b)
-		if !ok || n.Bytes == 0 || !n.SameStream(h) {
+		n = n.WithBytes(h.Unpadded())
+		if !ok || n.Free() != h.Free() || !n.SameStream(h) {
 			// Tags at the end are what follows a last frame.
 			return h, atEnd && isTrailingTag(b)
 		}
@@ -53,20 +55,12 @@ func sniffMPEG(head []byte) string {
 		if head[i] != 0xff {
 			continue
 		}
-		h, ok := chainAt(head[i:], atEnd)
-		if !ok {
-			if adtsChainAt(head[i:], atEnd) {
-				return "aac"
-			}
-			continue
-		}
-		switch h.Layer {
-		case 3:
+		if _, ok := chainAt(head[i:], atEnd); ok {
 			return "mp3"
-		case 2:
-			return "mp2"
 		}
-		return "mp1"
+		if adtsChainAt(head[i:], atEnd) {
+			return "aac"
+		}
 	}
 	// A lone sync word at the very start: a stream too short or too broken to
 	// chain. Let the decoder find out.

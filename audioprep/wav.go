@@ -208,7 +208,7 @@ func (w *wavFile) afterPad(size, next int64) (int64, error) {
 
 // decodeData decodes a data chunk. over says that nothing can follow it.
 func (w *wavFile) decodeData(d wavData) (over bool, err error) {
-	if w.format.tag == tagMP3 {
+	if w.format.tag == tagMP3 || w.format.tag == tagMPEG {
 		// An MP3 stream in a coat. What follows the data chunk is no frame.
 		if err := w.in.seek(d.pos); err != nil {
 			return true, err

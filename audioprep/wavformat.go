@@ -11,13 +11,14 @@ const (
 	tagFloat      = 0x0003
 	tagALaw       = 0x0006
 	tagMuLaw      = 0x0007
+	tagMPEG       = 0x0050 // layers I and II
 	tagMP3        = 0x0055
 	tagExtensible = 0xfffe
 )
 
 // otherTags names the codecs that are met in WAV files and not decoded.
 var otherTags = map[uint16]string{
-	0x0031: "GSM 6.10", 0x0050: "MPEG layer II",
+	0x0031: "GSM 6.10",
 	0x0040: "G.721 ADPCM", 0x0045: "G.726 ADPCM", 0x0064: "G.726 ADPCM",
 	0x00ff: "AAC", 0x0161: "WMA", 0x0162: "WMA Pro", 0x1602: "AAC", 0x2000: "AC-3",
 	0x674f: "Vorbis", 0xf1ac: "FLAC",

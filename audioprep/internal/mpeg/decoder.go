@@ -1,5 +1,6 @@
-// Package mpeg decodes MPEG audio layer III ("MP3"): MPEG-1, MPEG-2 and the
-// unofficial MPEG-2.5 with its rates of 8 to 12 kHz.
+// Package mpeg decodes MPEG audio: layer III ("MP3") and the layers I and II that old
+// broadcast recordings are, of MPEG-1, MPEG-2 and the unofficial MPEG-2.5 with its
+// rates of 8 to 12 kHz.
 //
 // # The format
 //
@@ -13,12 +14,15 @@
 //	  ─ stereo ─► left, right ─ reorder, alias reduction ─ hybrid filter bank ─►
 //	  subband samples ─ polyphase filter ─► PCM
 //
+// Layers I and II have no reservoir and no lines: a frame holds samples of the
+// subbands as they are, with fewer or more bits for each subband.
+//
 // ISO/IEC 11172-3:1993 (MPEG-1), ISO/IEC 13818-3:1998 (MPEG-2).
 //
 // # What it does not do
 //
-// Finding frames, tags and lengths in a file is the caller's. Layers I and II
-// and free format are not decoded. CRCs are passed over. No input makes it
+// Finding frames, tags and lengths in a file is the caller's, and so is finding
+// the length of frames of free format. CRCs are passed over. No input makes it
 // panic: bits that make no sense make noise, as with every decoder of a format
 // that cannot tell.
 package mpeg
@@ -31,8 +35,8 @@ import (
 
 // Errors of Decode. After each the decoder can go on with the next frame.
 var (
-	// ErrFrame: not a layer III frame, or cut short.
-	ErrFrame = errors.New("not a whole layer III frame")
+	// ErrFrame: not a frame, or cut short.
+	ErrFrame = errors.New("not a whole frame of MPEG audio")
 	// ErrReservoir: the frame's data begins in frames that were not there.
 	ErrReservoir = errors.New("the frame's data begins in a frame that is missing")
 )
@@ -54,6 +58,7 @@ type Decoder struct {
 	overlap   [2]overlap
 	synthesis [2]synthesis
 	sub       [bandLines][subbands]float32
+	frame     subbandFrame
 }
 
 // MaxSamples is the most that Decode writes.
@@ -61,14 +66,36 @@ const MaxSamples = 2 * 2 * granuleLines
 
 // Decode decodes one whole frame into interleaved samples of about [-1, 1]
 // (lossy coding overshoots) and returns how many it wrote: h.Samples times
-// h.Channels of the frame's header h. dst must have room for MaxSamples.
+// h.Channels of the frame's header h. dst must have room for MaxSamples. A frame of
+// free format must end where frame does.
 func (d *Decoder) Decode(dst []float32, frame []byte) (int, error) {
 	h, ok := ParseHeader(frame)
-	sideEnd := h.SideInfoAt() + h.SideInfoBytes()
-	if !ok || h.Layer != 3 || h.Bytes == 0 || len(frame) < h.Bytes || h.Bytes < sideEnd {
+	if h.Free() {
+		h.Bytes = len(frame)
+		h.bitRate = 8 * h.Bytes * h.Rate / max(h.Samples, 1) / 1000
+	}
+	if !ok || len(frame) < h.Bytes || h.Bytes < HeaderBytes {
 		return 0, ErrFrame
 	}
 	frame = frame[:h.Bytes]
+	var err error
+	if h.Layer == 3 {
+		err = d.lines(dst, h, frame)
+	} else {
+		err = d.samples(dst, h, frame)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return h.Samples * h.Channels, nil
+}
+
+// lines decodes a frame of layer III.
+func (d *Decoder) lines(dst []float32, h Header, frame []byte) error {
+	sideEnd := h.SideInfoAt() + h.SideInfoBytes()
+	if len(frame) < sideEnd {
+		return ErrFrame
+	}
 	side := append(d.data[:0], frame[h.SideInfoAt():sideEnd]...)
 	side = append(side, make([]byte, bits.Slack)...)
 	d.side.read(h, side)
@@ -84,7 +111,7 @@ func (d *Decoder) Decode(dst []float32, frame []byte) (int, error) {
 	d.data = append(d.data, main...)
 	d.keep(main)
 	if missing || d.bits(h) > 8*len(d.data) {
-		return 0, ErrReservoir
+		return ErrReservoir
 	}
 	r := bits.Reader{End: 8 * len(d.data)}
 	d.data = append(d.data, make([]byte, bits.Slack)...)
@@ -92,7 +119,7 @@ func (d *Decoder) Decode(dst []float32, frame []byte) (int, error) {
 	for g := range h.granules() {
 		d.granule(h, g, &r, dst[g*granuleLines*h.Channels:])
 	}
-	return h.Samples * h.Channels, nil
+	return nil
 }
 
 // Reset forgets what came before, for a new stream.
@@ -104,6 +131,15 @@ func (d *Decoder) keep(main []byte) {
 	if n := len(d.reservoir) - reservoirBytes; n > 0 {
 		d.reservoir = d.reservoir[:copy(d.reservoir, d.reservoir[n:])]
 	}
+}
+
+// top is how many subbands are decoded.
+func (d *Decoder) top(h Header) int {
+	if d.MaxHz == 0 {
+		return subbands
+	}
+	// A subband leaks into its neighbours: keep one beyond.
+	return min(subbands, d.MaxHz*2*subbands/h.Rate+2)
 }
 
 // bits is how many bits the side information says the granules have.
@@ -119,11 +155,7 @@ func (d *Decoder) bits(h Header) int {
 
 // granule decodes granule n of all channels.
 func (d *Decoder) granule(h Header, n int, r *bits.Reader, dst []float32) {
-	top := subbands
-	if d.MaxHz > 0 {
-		// A subband leaks into its neighbours: keep one beyond.
-		top = min(subbands, d.MaxHz*2*subbands/h.Rate+2)
-	}
+	top := d.top(h)
 	limit := top * bandLines
 	for c := range h.Channels {
 		g := &d.side.gr[n][c]

@@ -26,7 +26,7 @@ func decodeAll(t testing.TB, d *Decoder, b []byte) (channels [2][]float32, h Hea
 	var block [MaxSamples]float32
 	for at := 0; at+HeaderBytes <= len(b); {
 		n, ok := ParseHeader(b[at:])
-		if !ok || n.Layer != 3 || n.Bytes == 0 || at+n.Bytes > len(b) {
+		if !ok || n.Bytes == 0 || at+n.Bytes > len(b) {
 			at++
 			continue
 		}
@@ -173,11 +173,9 @@ func TestErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, _ := ParseHeader(b)
-	layer2 := append([]byte{b[0], b[1]&^6 | 4}, b[2:]...)
-	free := append([]byte{b[0], b[1], b[2] & 0x0f}, b[3:]...)
 	for name, frame := range map[string][]byte{
-		"nothing": nil, "header": b[:4], "cut": b[:h.Bytes-1], "layer II": layer2, "free format": free,
-		"zeros": make([]byte, 1000),
+		"nothing": nil, "header": b[:4], "cut": b[:h.Bytes-1], "zeros": make([]byte, 1000),
+		"layer II without samples": {0xff, 0xfd, 0x04, 0x00, 0xff, 0xff}, "free format without side information": {0xff, 0xfb, 0x00, 0x00},
 	} {
 		if _, err := new(Decoder).Decode(make([]float32, MaxSamples), frame); !errors.Is(err, ErrFrame) {
 			t.Errorf("%s: got %v, want ErrFrame", name, err)

@@ -14,11 +14,14 @@ type Header struct {
 	Layer    int // 1, 2, 3
 	Rate     int // Hz
 	Channels int // 1, 2
-	Bytes    int // of the whole frame, header included; 0 for free format
+	Bytes    int // of the whole frame, header included; 0 for free format: see WithBytes
 	Samples  int // of each channel in a frame
 
 	crc       bool
+	bitRate   int // kbit/s
 	rateIndex int // 0 to 2, within the version
+	padding   int // bytes
+	joint     int // subbands that channels have of their own, in layers I and II; 0: all
 	midSide   bool
 	intensity bool
 }
@@ -61,30 +64,49 @@ func ParseHeader(b []byte) (h Header, ok bool) {
 		h.Channels = 1
 	case 1:
 		h.midSide, h.intensity = b[3]&0x20 != 0, b[3]&0x10 != 0
+		h.joint = 4 * (int(b[3]>>4&3) + 1)
 	}
 	h.crc = b[1]&1 == 0
 	row := h.Layer - 1
 	if h.Version != 1 {
 		row = min(3+row, 4)
 	}
-	bits := bitRates[row][bitRate] * 1000
-	padding := int(b[2] >> 1 & 1)
+	h.bitRate = bitRates[row][bitRate]
+	bits := h.bitRate * 1000
+	h.padding = int(b[2] >> 1 & 1)
 	switch {
 	case h.Layer == 1:
 		h.Samples = 384
-		h.Bytes = (12*bits/h.Rate + padding) * 4
+		h.Bytes = (12*bits/h.Rate + h.padding) * 4
+		h.padding *= 4
 	case h.Layer == 3 && h.Version != 1:
 		h.Samples = 576
-		h.Bytes = 72*bits/h.Rate + padding
+		h.Bytes = 72*bits/h.Rate + h.padding
 	default:
 		h.Samples = 1152
-		h.Bytes = 144*bits/h.Rate + padding
+		h.Bytes = 144*bits/h.Rate + h.padding
 	}
 	if bits == 0 {
 		h.Bytes = 0
 	}
 	return h, true
 }
+
+// Free reports that the frame is of free format: its bit rate, any that the encoder liked, and so
+// its length are not said. All frames of a stream have the same, but for the padding.
+func (h Header) Free() bool { return h.bitRate == 0 }
+
+// WithBytes returns the header of a frame of free format that has so many bytes when it has no
+// padding.
+func (h Header) WithBytes(n int) Header {
+	if h.Free() {
+		h.Bytes = n + h.padding
+	}
+	return h
+}
+
+// Unpadded is Bytes without padding.
+func (h Header) Unpadded() int { return h.Bytes - h.padding }
 
 // SameStream reports whether two headers can be of one stream: bit rate and
 // stereo mode may change from frame to frame, the rest may not.
