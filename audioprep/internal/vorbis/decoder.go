@@ -19,8 +19,7 @@
 //
 // # What it does not do
 //
-// Floors of type 0, which no encoder has written since 2002, are refused. Pages,
-// positions and the trimming of ends are the container's. No input makes it
+// Pages, positions and the trimming of ends are the container's. No input makes it
 // panic; the memory that a setup header can ask for is bounded.
 package vorbis
 
@@ -68,7 +67,7 @@ func NewDecoder(identification, setupHeader []byte) (*Decoder, error) {
 	if err := d.readIdentification(identification); err != nil {
 		return nil, err
 	}
-	s, err := readSetup(setupHeader, d.channels)
+	s, err := d.readSetup(setupHeader)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +147,7 @@ func (d *Decoder) Decode(packet []byte) ([]float32, error) {
 // spectrum decodes the n lines of each channel.
 func (d *Decoder) spectrum(r *bitReader, m *mapping, n int) {
 	for c := range d.channels {
-		f := &d.setup.floors[m.submaps[m.mux[c]].floor]
+		f := d.setup.floors[m.submaps[m.mux[c]].floor]
 		f.read(r, d.setup.codebooks, &d.floors[c])
 		d.lines[c] = d.lines[c][:n]
 		clear(d.lines[c])

@@ -186,6 +186,8 @@ func FuzzHeaders(f *testing.F) {
 		p := packets(f, name)
 		f.Add(p[0], p[2], p[5])
 	}
+	p := floor0Stream(8)
+	f.Add(p[0], p[2], p[5])
 	f.Fuzz(func(t *testing.T, identification, setup, packet []byte) {
 		d, err := NewDecoder(identification, setup)
 		if err != nil {

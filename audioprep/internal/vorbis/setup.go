@@ -65,7 +65,7 @@ func (d *Decoder) readIdentification(b []byte) error {
 	return nil
 }
 
-func readSetup(b []byte, channels int) (*setup, error) {
+func (d *Decoder) readSetup(b []byte) (*setup, error) {
 	if len(b) < 7 || string(b[:7]) != "\x05vorbis" {
 		return nil, errSetup
 	}
@@ -85,7 +85,7 @@ func readSetup(b []byte, channels int) (*setup, error) {
 		}
 	}
 	for range r.read(6) + 1 {
-		f, err := readFloor(r, len(s.codebooks))
+		f, err := readFloor(r, s.codebooks, [2]int{d.blocks[0].size, d.blocks[1].size})
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +99,7 @@ func readSetup(b []byte, channels int) (*setup, error) {
 		s.residues = append(s.residues, v)
 	}
 	for range r.read(6) + 1 {
-		m, ok := s.readMapping(r, channels)
+		m, ok := s.readMapping(r, d.channels)
 		if !ok {
 			return nil, errSetup
 		}
