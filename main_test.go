@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 //	http STATUS METHOD URL [NAME=VALUE|NAME=@FILE]...
 //	                        send a request, as a form if there are fields; the answer is stdout
 //
-// and the conditions [model:NAME], true where the model is here, and [shared], true where the project's shared data is, in
-// $SHARED. With CI set they're always true: there, nothing that needs a model is skipped. With -short [model:NAME] is always false.
+// and the condition [model:NAME], true where the model is here. With CI set it's always true: there, nothing that
+// needs a model is skipped. With -short it's always false.
 func TestScripts(t *testing.T) {
 	sample, err := filepath.Abs("testdata")
 	if err != nil {
@@ -41,7 +41,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("SAMPLE_TEXT", filepath.Join(sample, "sample.txt"))
 			env.Setenv("HARK_MODELS", modelsDir)
 			env.Setenv("MODELS", modelsDir)
-			env.Setenv("SHARED", sharedDir())
+			env.Setenv("PARAKEET", filepath.Join(sample, "parakeet-tiny"))
 			return nil
 		},
 		Condition: condition,

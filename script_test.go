@@ -35,24 +35,7 @@ func userModelsDir(t *testing.T) string {
 	return store.Dir()
 }
 
-// sharedDir is where the project's shared data is.
-func sharedDir() string {
-	dir := os.Getenv("HARK_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "shared")
-	}
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return dir
-	}
-	return abs
-}
-
 func condition(cond string) (bool, error) {
-	if cond == "shared" {
-		_, err := os.Stat(sharedDir())
-		return err == nil || os.Getenv("CI") != "", nil
-	}
 	name, ok := strings.CutPrefix(cond, "model:")
 	if !ok {
 		return false, fmt.Errorf("unknown condition %q", cond)

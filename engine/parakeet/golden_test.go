@@ -89,15 +89,21 @@ func absolute(t testing.TB, path string) string {
 	return abs
 }
 
-// recordingSamples is a recording as the models hear it. The files are mono, 16 kHz, 16 bits, with a header of 44 bytes.
+// recordingSamples is one of the goldens' recordings as the models hear it.
 func recordingSamples(t testing.TB, name string) []float32 {
 	t.Helper()
-	data, err := os.ReadFile(shared(t, "golden", "parakeet", "wav", name+".wav"))
+	return wavSamples(t, shared(t, "golden", "parakeet", "wav", name+".wav"))
+}
+
+// wavSamples reads a recording: mono, 16 kHz, 16 bits, with a header of 44 bytes.
+func wavSamples(t testing.TB, path string) []float32 {
+	t.Helper()
+	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if string(data[36:40]) != "data" {
-		t.Fatalf("%s: another header than thought", name)
+		t.Fatalf("%s: another header than thought", path)
 	}
 	data = data[44:]
 	samples := make([]float32, len(data)/2)

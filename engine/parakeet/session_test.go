@@ -34,7 +34,7 @@ func (d *failing) Peaks(logits engine.Tensor, ranges []engine.Range, power float
 // loadOn is the small model on a device of the test's own.
 func loadOn(t testing.TB, dev engine.Device) *Model {
 	t.Helper()
-	m, err := Load(dev, shared(t, "models", "parakeet-tiny", "hf"), "tiny", Config{})
+	m, err := Load(dev, repository+"parakeet-tiny.nemo", "tiny", Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

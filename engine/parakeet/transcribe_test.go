@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"os"
 	"slices"
 	"testing"
 
@@ -40,10 +41,13 @@ func utterances(t testing.TB, model string) []goldenUtterance {
 	return golden.Utterances
 }
 
+// repository is the folder of the small trained model and a recording of what it knows.
+const repository = "../../testdata/parakeet-tiny/"
+
 // loadTiny is the small trained model, with windows of a minute.
 func loadTiny(t testing.TB) *Model {
 	t.Helper()
-	m, err := Load(newTestDevice(t), shared(t, "models", "parakeet-tiny", "parakeet-tiny.nemo"), "tiny", Config{MaxWindowSamples: 60 * engine.SampleRate})
+	m, err := Load(newTestDevice(t), repository+"parakeet-tiny.nemo", "tiny", Config{MaxWindowSamples: 60 * engine.SampleRate})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,13 +126,13 @@ func checkTokens(t *testing.T, got []token, want *goldenUtterance) {
 func TestGreedyGolden(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		load func() *Model
+		load func(t *testing.T) *Model
 	}{
-		{"tiny", func() *Model { return loadTiny(t).unpadded() }},
-		{"shape", func() *Model { return loadShape(t, newFormula(t, 2)) }},
+		{"tiny", func(t *testing.T) *Model { return loadTiny(t).unpadded() }},
+		{"shape", func(t *testing.T) *Model { return loadShape(t, newFormula(t, 2)) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := c.load()
+			m := c.load(t)
 			all := utterances(t, c.name)
 			for _, batch := range []int{1, 2, 5, 12} {
 				for order := range 2 {
@@ -146,6 +150,38 @@ func TestGreedyGolden(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTwo needs nothing but the repository: a recording, alone and many times in a batch, is what NeMo makes of it.
+func TestTwo(t *testing.T) {
+	data, err := os.ReadFile(repository + "two.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want goldenUtterance
+	if err := json.Unmarshal(data, &want); err != nil {
+		t.Fatal(err)
+	}
+	m := loadTiny(t)
+	var jobs []*job
+	for range 20 {
+		jobs = append(jobs, newJob(t, m, wavSamples(t, repository+"two.wav"), engine.Options{WordTimestamps: true}))
+	}
+	runJobs(t, m, jobs, 7)
+	for _, j := range jobs {
+		checkTokens(t, j.windows[0].heard, &want)
+		r := j.Result()
+		if r.Text() != want.Text || len(r.Segments) != 2 {
+			t.Errorf("got %d segments: %q", len(r.Segments), r.Text())
+		}
+		var words []goldenSpan
+		for _, s := range r.Segments {
+			for _, w := range s.Words {
+				words = append(words, goldenSpan{Word: w.Text[1:], Start: w.Start, End: w.End})
+			}
+		}
+		checkSpans(t, "words", words, want.Words)
 	}
 }
 
