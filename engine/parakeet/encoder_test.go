@@ -253,8 +253,15 @@ func TestLoadEncoderFails(t *testing.T) {
 			t.Errorf("without %s: %d elements are still allocated", missing, dev.elements)
 		}
 	}
+	absurd := tiny.Config
+	absurd.Width = 1 << 16
+	l := &loader{dev: newTestDevice(t), weights: tiny}
+	loadEncoder(l, absurd).close()
+	if l.err == nil || cap(l.scratch) > maxUnseen {
+		t.Errorf("a width of %d: %v, after memory for %d elements", absurd.Width, l.err, cap(l.scratch))
+	}
 	dev := &countingDevice{Device: newTestDevice(t), bound: 10000}
-	l := &loader{dev: dev, weights: tiny}
+	l = &loader{dev: dev, weights: tiny}
 	loadEncoder(l, tiny.Config).close()
 	if !errors.Is(l.err, errFull) || dev.elements != 0 {
 		t.Errorf("on a device too small: %v, with %d elements allocated", l.err, dev.elements)

@@ -15,6 +15,8 @@ const (
 	logGuard = 1.0 / (1 << 24)
 	// stdGuard is added to a bin's standard deviation (NeMo's normalize_batch, CONSTANT).
 	stdGuard = 1e-5
+	// maxFFT keeps the matrices of a transform small; published models have 512.
+	maxFFT = 4096
 	// featureBlock is how many frames are transformed at once: few enough for the second-level cache.
 	featureBlock = 24
 )
@@ -48,6 +50,9 @@ type featureWork struct {
 func newFrontEnd(c models.ParakeetConfig, weights source) (*frontEnd, error) {
 	if c.SampleRate != engine.SampleRate {
 		return nil, fmt.Errorf("a sample rate of %d Hz: only %d is supported", c.SampleRate, engine.SampleRate)
+	}
+	if c.NFFT > maxFFT {
+		return nil, fmt.Errorf("n_fft %d: at most %d is supported", c.NFFT, maxFFT)
 	}
 	powers, half := c.NFFT/2+1, (c.WindowSamples+1)/2
 	f := &frontEnd{bins: c.Features, hop: c.HopSamples, fft: c.NFFT, powers: powers, preemphasis: float32(c.Preemphasis)}
@@ -192,7 +197,7 @@ func (w *featureWork) normalise(x []float32, bins int) {
 func hann(n int) []float32 {
 	w := make([]float32, n)
 	for i := range w {
-		w[i] = float32(0.5 - 0.5*math.Cos(2*math.Pi*float64(i)/float64(n-1)))
+		w[i] = float32(0.5 - 0.5*math.Cos(2*math.Pi*float64(i)/float64(max(1, n-1))))
 	}
 	return w
 }

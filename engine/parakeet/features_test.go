@@ -169,6 +169,11 @@ func TestFrontEndRefuses(t *testing.T) {
 	if _, err := newFrontEnd(c, &models.Weights{}); err == nil {
 		t.Error("a sample rate of 8 kHz: no error")
 	}
+	c = testConfig()
+	c.NFFT = 1 << 16
+	if _, err := newFrontEnd(c, &models.Weights{}); err == nil {
+		t.Error("a transform of 65536 samples: no error")
+	}
 	tiny := openTiny(t, "parakeet-tiny.nemo")
 	c = tiny.Config
 	c.Features = 80

@@ -1,6 +1,9 @@
 package parakeet
 
 import (
+	"fmt"
+	"slices"
+
 	"hark/engine"
 	"hark/models"
 )
@@ -21,12 +24,28 @@ type loader struct {
 	scratch []float32 // reused: a device copies what it is given
 }
 
-// tensor reads a tensor of the given shape into memory of its own. In case of failure it returns zeros of that
-// size, so that the caller can go on.
+// tensor reads a tensor of the given shape into memory of its own. In case of failure it returns nil.
 func (l *loader) tensor(name string, shape ...int) []float32 {
+	if !l.worth(name, shape) {
+		return nil
+	}
 	dst := make([]float32, product(shape))
 	l.read(dst, name, shape...)
 	return dst
+}
+
+// maxUnseen is how many elements a tensor may have that memory is taken for before it is looked for, so that a damaged
+// configuration can't take more by its word. No published model's largest has half as many.
+const maxUnseen = 1 << 24
+
+// worth reports whether memory may be taken for a tensor.
+func (l *loader) worth(name string, shape []int) bool {
+	if l.err == nil && product(shape) > maxUnseen {
+		if t, ok := l.weights.Tensor(name); !ok || !slices.Equal(t.Shape, shape) {
+			l.err = fmt.Errorf("tensor %s has shape %v, want %v", name, t.Shape, shape)
+		}
+	}
+	return l.err == nil
 }
 
 // optional is tensor, but nil if the model is not meant to have it.
@@ -53,18 +72,26 @@ func (l *loader) reuse(size int) []float32 {
 	return l.scratch[:size]
 }
 
+// matrix reads a module's weight into memory that the next call reuses. In case of failure it returns nil.
+func (l *loader) matrix(module string, shape []int) []float32 {
+	if !l.worth(module+".weight", shape) {
+		return nil
+	}
+	w := l.reuse(product(shape))
+	l.read(w, module+".weight", shape...)
+	return w
+}
+
 // linear reads the matrix [n][k] of a module, with its bias if it has one. tail is what follows n and k in the
 // tensor's shape: 1 for a convolution that is a linear layer.
 func (l *loader) linear(module string, n, k int, biased bool, tail ...int) engine.Linear {
-	w := l.reuse(n * k)
-	l.read(w, module+".weight", append([]int{n, k}, tail...)...)
+	w := l.matrix(module, append([]int{n, k}, tail...))
 	return l.newLinear(w, l.optional(biased, module+".bias", n), n, k)
 }
 
 // scaled is linear with weights and bias multiplied by scale, so that the layer's output is.
 func (l *loader) scaled(module string, n, k int, biased bool, scale float32) engine.Linear {
-	w := l.reuse(n * k)
-	l.read(w, module+".weight", n, k)
+	w := l.matrix(module, []int{n, k})
 	bias := l.optional(biased, module+".bias", n)
 	multiply(w, scale)
 	multiply(bias, scale)
@@ -73,7 +100,14 @@ func (l *loader) scaled(module string, n, k int, biased bool, scale float32) eng
 
 // stacked reads matrices [n][k] as one, one above the other.
 func (l *loader) stacked(modules []string, n, k int, biased bool) engine.Linear {
-	w, bias := l.reuse(len(modules)*n*k), l.zeros(biased, len(modules)*n)
+	if !l.worth(modules[0]+".weight", []int{n, k}) {
+		return nil
+	}
+	w := l.reuse(len(modules) * n * k)
+	var bias []float32
+	if biased {
+		bias = make([]float32, len(modules)*n)
+	}
 	for i, m := range modules {
 		l.read(w[i*n*k:][:n*k], m+".weight", n, k)
 		if biased {
@@ -81,14 +115,6 @@ func (l *loader) stacked(modules []string, n, k int, biased bool) engine.Linear 
 		}
 	}
 	return l.newLinear(w, bias, len(modules)*n, k)
-}
-
-// zeros is a slice of n zeros, nil unless it is meant to be.
-func (l *loader) zeros(meant bool, n int) []float32 {
-	if !meant {
-		return nil
-	}
-	return make([]float32, n)
 }
 
 func (l *loader) newLinear(w, bias []float32, n, k int) engine.Linear {
