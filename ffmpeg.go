@@ -35,7 +35,7 @@ func (f ffmpegFlags) find(ctx context.Context) (*audioprep.FFmpeg, error) {
 
 // examine says for the doctor what will be used and what it adds.
 func (f ffmpegFlags) examine(ctx context.Context) (line string, findings []finding) {
-	const adds = "WMA, AMR, AC-3, MP2, WavPack and the sound of old films"
+	const adds = "WMA, AMR, AC-3, WavPack and the sound of old films"
 	path := f.FFmpeg
 	switch path {
 	case "off":

@@ -17,7 +17,7 @@ func TestHintToConvert(t *testing.T) {
 		t.Fatalf("AMR: got %v with hint %q", err, hintFor(err))
 	}
 	for found, want := range map[string]bool{
-		"avi": true, "wavpack": true, "mp2": true, "ogg with speex": true, "mp4 with ac-3": true,
+		"avi": true, "wavpack": true, "ac3": true, "ogg with speex": true, "mp4 with ac-3": true,
 		"text": false, "png": false, "": false, "zip with mp4": false,
 	} {
 		err := fmt.Errorf("talk: %w", &audioprep.FormatError{Found: found, Accepted: refused.Accepted})

@@ -26,6 +26,9 @@ type inspectCmd struct {
 	ffmpegFlags `embed:""`
 }
 
+// inspectMemory is how much decoded audio stays in memory: 15 minutes. What is longer lies on disk meanwhile.
+const inspectMemory = 64 << 20
+
 // inspectedFile is a line of --json.
 type inspectedFile struct {
 	File string `json:"file"`
@@ -41,7 +44,7 @@ func (i *inspectCmd) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	opt := audioprep.Options{MaxDuration: i.MaxDuration, FFmpeg: ffmpeg}
+	opt := audioprep.Options{MaxDuration: i.MaxDuration, FFmpeg: ffmpeg, Storage: audioprep.Storage{Memory: inspectMemory}}
 	failed := false
 	for n, err := range checkInputs(i.Files, c.in) {
 		var file *server.FileReport
@@ -110,7 +113,9 @@ func (i *inspectCmd) render(n int, file *server.FileReport, hint string) []byte 
 // inspectRows are the lines of the table for people: what it is about, and what there is to say.
 func inspectRows(f *server.FileReport, hint string) [][2]string {
 	var rows [][2]string
-	add := func(name, format string, args ...any) { rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)}) }
+	add := func(name, format string, args ...any) {
+		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
+	}
 	if f.Container != "" {
 		add("form", "%s", inspectForm(f))
 	}

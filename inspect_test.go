@@ -59,7 +59,7 @@ func TestInspectCorpus(t *testing.T) {
 		t.Run(r.Path, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			// What is longer is a bomb, and unfolding it takes a while.
-			err := run(t.Context(), []string{"inspect", "--json", "--max-duration", "2m", filepath.Join(dir, r.Path)}, strings.NewReader(""), &stdout, &stderr)
+			err := run(t.Context(), []string{"inspect", "--json", "--max-duration", "1m", filepath.Join(dir, r.Path)}, strings.NewReader(""), &stdout, &stderr)
 			var file struct {
 				File string
 				server.FileReport

@@ -120,7 +120,7 @@ func askVersion(ctx context.Context, path string) ([]byte, error) {
 
 // soundForms are what Sniff finds and ffmpeg can decode, beside a container that Decode takes with
 // a codec that it does not.
-var soundForms = []string{"ac3", "amr", "ape", "asf", "avi", "flv", "mp1", "mp2", "mpeg-ps", "musepack", "wavpack"}
+var soundForms = []string{"ac3", "amr", "ape", "asf", "avi", "flv", "mpeg-ps", "musepack", "wavpack"}
 
 // Convertible reports whether ffmpeg, where it was not tried, can most likely decode what was found: it is a form
 // of sound, or a container that is taken with a codec that is not ("mp4 with AMR").

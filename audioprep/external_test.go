@@ -233,6 +233,17 @@ func TestFFmpegTrack(t *testing.T) {
 	}
 }
 
+// TestFFmpegNoRoom: where the copy that ffmpeg reads can't be kept, that is no fault of the upload's.
+func TestFFmpegNoRoom(t *testing.T) {
+	f := fakeFFmpeg(t, `exit 1`)
+	missing := filepath.Join(t.TempDir(), "missing")
+	_, err := Decode(context.Background(), strings.NewReader("\x30\x26\xb2\x75\x8e\x66\xcf\x11......"), Options{FFmpeg: f, Storage: Storage{Dir: missing}})
+	var storage *StorageError
+	if !errors.As(err, &storage) || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want a StorageError", err)
+	}
+}
+
 // TestFFmpegCancelled: the request's end is its error, and the program's.
 func TestFFmpegCancelled(t *testing.T) {
 	f := fakeFFmpeg(t, `printf `+auHeader+`; head -c 4000 /dev/zero; exec sleep 1000`)

@@ -18,7 +18,7 @@ func (f *FFmpeg) decode(in *input, s *sink, refused *FormatError) error {
 	if s.opt.Track < 0 {
 		return &ChoiceError{What: "track", Got: s.opt.Track, Have: 1}
 	}
-	file, release, err := in.file()
+	file, release, err := in.file(s.opt.Storage.Dir)
 	if err != nil {
 		return err
 	}
@@ -141,8 +141,8 @@ func readAU(r io.Reader, s *sink, progress func()) error {
 const auFloat = 6
 
 // file returns the upload as a file that another program can read from its start, until release is called: the
-// one it already is, or a copy without a name.
-func (in *input) file() (f *os.File, release func(), err error) {
+// one it already is, or a copy in dir without a name. A *StorageError says that there can be no copy.
+func (in *input) file(dir string) (f *os.File, release func(), err error) {
 	if f, ok := in.src.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 			_, err := f.Seek(0, io.SeekStart)
@@ -153,9 +153,9 @@ func (in *input) file() (f *os.File, release func(), err error) {
 		in.err = err
 		return nil, nil, err
 	}
-	f, err = os.CreateTemp("", "hark-ffmpeg-*")
+	f, err = os.CreateTemp(dir, "hark-ffmpeg-*")
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, &StorageError{err}
 	}
 	named := os.Remove(f.Name()) != nil // some systems keep the name of an open file
 	release = func() {
@@ -169,7 +169,10 @@ func (in *input) file() (f *os.File, release func(), err error) {
 	}
 	if err != nil {
 		release()
-		return nil, nil, err
+		if ended := in.ctx.Err(); ended != nil {
+			return nil, nil, ended
+		}
+		return nil, nil, &StorageError{err} // unless it was the upload that failed, which in.err says
 	}
 	return f, release, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"time"
 )
 
@@ -28,7 +29,7 @@ func startProcess(ctx context.Context, path string, args []string, file *os.File
 	}
 	p := &process{cmd: exec.Command(path, args...), stdout: out}
 	p.cmd.Env = cleanEnvironment()
-	p.cmd.Dir = os.TempDir()
+	p.cmd.Dir = filepath.Dir(path) // not where we are: what lies there is not its business
 	p.cmd.Stdout, p.cmd.Stderr = childOut, &p.log
 	p.cmd.WaitDelay = lastGasp
 	passFile(p.cmd, file)

@@ -17,6 +17,9 @@
 // be a query parameter, the body may be the bare audio, the language is a code ("en"), and an object "hark" tells
 // which model and device did the work and what it waited for.
 //
+// /v1/explain takes the same upload and fields and says what the file is, what is wrong with it and what it would cost
+// and wait, without transcribing it: a [FileReport]. What /v1/transcribe would refuse is refused there in the same words.
+//
 // stream=true is answered as a plain answer, which is what OpenAI does for whisper-1, and X-Hark-Warning says so.
 //
 // # Headers
@@ -28,8 +31,9 @@
 // # Errors
 //
 // Every error has OpenAI's form, {"error": {message, type, param, code}}; errors.go maps causes to statuses and to
-// texts that say what to do. Retry-After never exceeds 8 s, the most that all official clients obey; x-should-retry: false goes
-// out where another try can't help.
+// texts that say what to do. Where a file is refused for what it is (400, 413 for its length, 415), an object "file"
+// beside "error" holds as much of its FileReport as was found. Retry-After never exceeds 8 s, the most that all official
+// clients obey; x-should-retry: false goes out where another try can't help.
 //
 // A hang-up ends its request, and the link without an answer; the log and the metrics say 499. A client that closes its half of
 // the link while it waits looks the same, and gets no transcript; one that breaks its body off may still read, and is told.

@@ -113,6 +113,7 @@ func explain(err error) *apiError {
 		corrupt *audioprep.CorruptError
 		limit   *audioprep.LimitError
 		choice  *audioprep.ChoiceError
+		storage *audioprep.StorageError
 		option  *engine.OptionError
 		busy    *batcher.BusyError
 	)
@@ -133,6 +134,8 @@ func explain(err error) *apiError {
 			message: fmt.Sprintf("the audio is longer than %v, the most that this server takes in one request: cut it into parts", limit.Max)}
 	case errors.As(err, &choice):
 		return badField(choice.What, "unsupported_value", "%v", choice)
+	case errors.As(err, &storage):
+		return spoolFailed(storage)
 	case errors.As(err, &option):
 		return badField(optionParam(option.Option), "unsupported_value", "%s", option.Reason)
 	case errors.As(err, &busy):
