@@ -115,20 +115,24 @@ func TestNemoMemberRefusals(t *testing.T) {
 	// The writer refuses to make a sparse file; one letter more or less it does.
 	sparse := append(header(tar.Header{Size: 3, PAXRecords: map[string]string{"ABC.sparse.size": "9"}}), tarOf(t)...)
 	sparse = bytes.Replace(sparse, []byte("ABC.sparse"), []byte("GNU.sparse"), 1)
+	extended := header(tar.Header{PAXRecords: map[string]string{"HARK.x": strings.Repeat("x", 900_000)}})
+	extended = bytes.Repeat(extended[:len(extended)-512], 40) // headers for the header after them, without it
+
 	for name, c := range map[string]struct {
 		file []byte
 		want string
 	}{
-		"text":             {bytes.Repeat([]byte("hello "), 200), "header"},
-		"cut in a member":  {plain[:1000], "EOF"},
-		"a long member":    {append(header(tar.Header{Size: 1 << 40}), plain...), "EOF"},
-		"two of one":       {tarOf(t, tarMember{"a", nil}, tarMember{"./a", nil}), `"a" is there twice`},
-		"many":             {tarOf(t, many...), "more than 1024 members"},
-		"sparse":           {sparse, "is a sparse file"},
-		"cut gzip":         {gzipOf(t, plain)[:40], "EOF"},
-		"damaged gzip":     {[]byte("\x1f\x8b\x08"), "EOF"},
-		"a bomb":           {gzipOf(t, tarOf(t, tarMember{"a", make([]byte, 64<<20)})), "unpacks to more than 4 times"},
-		"a bomb's promise": {gzipOf(t, header(tar.Header{Size: 1 << 40})), "unpacks to more than 4 times"},
+		"text":              {bytes.Repeat([]byte("hello "), 200), "header"},
+		"cut in a member":   {plain[:1000], "EOF"},
+		"a long member":     {append(header(tar.Header{Size: 1 << 40}), plain...), "EOF"},
+		"two of one":        {tarOf(t, tarMember{"a", nil}, tarMember{"./a", nil}), `"a" is there twice`},
+		"many":              {tarOf(t, many...), "more than 1024 members"},
+		"sparse":            {sparse, "is a sparse file"},
+		"cut gzip":          {gzipOf(t, plain)[:40], "EOF"},
+		"damaged gzip":      {[]byte("\x1f\x8b\x08"), "EOF"},
+		"a bomb":            {gzipOf(t, tarOf(t, tarMember{"a", make([]byte, 64<<20)})), "unpacks to more than 4 times"},
+		"a bomb of headers": {gzipOf(t, append(extended, tarOf(t)...)), "EOF"},
+		"a bomb's promise":  {gzipOf(t, header(tar.Header{Size: 1 << 40})), "unpacks to more than 4 times"},
 	} {
 		_, err := nemoMembers(c.file)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

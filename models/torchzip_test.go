@@ -83,6 +83,14 @@ func zipOf(t testing.TB, members ...zipMember) []byte {
 	return buf.Bytes()
 }
 
+// claimCompressed makes the directory of an archive say that the last member is
+// deflated.
+func claimCompressed(file []byte) []byte {
+	file = bytes.Clone(file)
+	binary.LittleEndian.PutUint16(file[bytes.LastIndex(file, []byte("PK\x01\x02"))+10:], zip.Deflate)
+	return file
+}
+
 // floats are the bytes of 0, 1, 2, …
 func floats(n int) []byte {
 	var data []byte
@@ -134,6 +142,10 @@ func TestTorchViews(t *testing.T) {
 		if err := x.Float32(got); err != nil {
 			t.Error(err)
 		}
+		inOrder := !slices.Contains([]string{"transposed", "columns", "diagonal", "cube", "repeated", "empty"}, v.name)
+		if within(x.Data, file) != inOrder {
+			t.Errorf("%s: is a slice of the file: %v", v.name, !inOrder)
+		}
 		if x.Name != v.name || !slices.Equal(x.Shape, v.shape) || !slices.Equal(got, v.want) {
 			t.Errorf("%s: %s %v %v, want %v", v.name, x.Name, x.Shape, got, v.want)
 		}
@@ -148,6 +160,9 @@ func TestTorchRefusals(t *testing.T) {
 		return zipOf(t, stored("data.pkl", pickleViews(v)), stored("data/0", floats(4)))
 	}
 	good := stored("data.pkl", pickleViews(one))
+	whole := zipOf(t, good, stored("data/0", floats(4)))
+	beyond := bytes.Clone(whole)
+	copy(beyond[bytes.LastIndex(beyond, []byte("PK\x03\x04"))+28:], "\xff\xff") // the length of what precedes the data
 	for name, c := range map[string]struct {
 		file []byte
 		want string
@@ -160,6 +175,8 @@ func TestTorchRefusals(t *testing.T) {
 		"two of one":     {zipOf(t, good, good), "is there twice"},
 		"big-endian":     {zipOf(t, good, stored("byteorder", []byte("big"))), `"big"-endian`},
 		"compressed":     {zipOf(t, good, zipMember{"x/data/0", make([]byte, 16), zip.Deflate}), "is compressed"},
+		"as long":        {claimCompressed(whole), "is compressed"},
+		"beyond":         {beyond, "goes beyond the end"},
 		"packed pickle":  {zipOf(t, zipMember{"x/data.pkl", good.data, zip.Deflate}), "is compressed"},
 		"long pickle":    {zipOf(t, stored("data.pkl", make([]byte, maxPickle+1))), "more than a list of tensors"},
 		"bad pickle":     {zipOf(t, stored("data.pkl", []byte("cos\nsystem\n."))), `data.pkl: pickle: asks for "os.system"`},
@@ -188,7 +205,6 @@ func TestTorchRefusals(t *testing.T) {
 		}
 	}
 	// Cut anywhere, the file is refused: a zip archive's directory is at its end.
-	whole := zipOf(t, good, stored("data/0", floats(4)))
 	for n := range whole {
 		if _, err := parseTorch(whole[:n]); err == nil {
 			t.Errorf("a file cut at byte %d of %d is accepted", n, len(whole))
