@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hark/audioprep/internal/opus"
 )
 
 func testFile(t testing.TB, name string) []byte {
@@ -182,7 +184,7 @@ func oggPackets(t testing.TB, b []byte) (packets [][]byte, granules []int64) {
 		}
 		for _, v := range st.packets {
 			if !bytes.HasPrefix(v, []byte("OpusTags")) {
-				pos += int64(opusPacketSamples(v))
+				pos += int64(opus.PacketSamples(v))
 			}
 			packets, granules = append(packets, bytes.Clone(v)), append(granules, pos)
 		}

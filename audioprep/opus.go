@@ -77,7 +77,7 @@ func (c *opusCodec) form() (rate, channels int) { return opusRate, c.channels }
 
 func (c *opusCodec) length(packets [][]byte) (n int) {
 	for _, b := range packets {
-		n += opusPacketSamples(b)
+		n += opus.PacketSamples(b)
 	}
 	return n
 }
@@ -95,21 +95,21 @@ func (c *opusCodec) width(i int) int {
 }
 
 func (c *opusCodec) decode(packet []byte) ([]float32, error) {
-	n := opusPacketSamples(packet)
+	n := opus.PacketSamples(packet)
 	if n == 0 {
-		return nil, errOpusPacket
+		return nil, opus.ErrPacket
 	}
 	c.decoded = c.decoded[:0]
 	for i := range c.streams {
 		b := packet
 		if i < len(c.streams)-1 {
 			var err error
-			if b, packet, err = splitOpus(packet); err != nil {
+			if b, packet, err = opus.SplitDelimited(packet); err != nil {
 				return nil, err
 			}
 		}
-		if opusPacketSamples(b) != n {
-			return nil, errOpusPacket
+		if opus.PacketSamples(b) != n {
+			return nil, opus.ErrPacket
 		}
 		if c.streams[i] == nil {
 			c.streams[i] = opus.NewDecoder(c.width(i))
@@ -126,7 +126,7 @@ func (c *opusCodec) decode(packet []byte) ([]float32, error) {
 // interleave puts the decoded channels in their order and applies the gain.
 func (c *opusCodec) interleave(n int) []float32 {
 	if c.block == nil {
-		c.block = make([]float32, maxOpusSamples*c.channels)
+		c.block = make([]float32, opus.MaxSamples*c.channels)
 	}
 	block := c.block[:n*c.channels]
 	for ch, v := range c.mapping {

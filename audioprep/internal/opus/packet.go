@@ -48,6 +48,28 @@ func readHeader(b byte) header {
 	return h
 }
 
+// PacketSamples is the duration of a packet in samples of each channel at 48 kHz, 0 if it is
+// none. It looks at the first two bytes only.
+func PacketSamples(b []byte) int {
+	if len(b) == 0 {
+		return 0
+	}
+	n := 1
+	switch b[0] & 3 {
+	case 1, 2:
+		n = 2
+	case 3:
+		if len(b) < 2 {
+			return 0
+		}
+		n = int(b[1] & 63)
+	}
+	if n *= readHeader(b[0]).samples; n > MaxSamples {
+		return 0
+	}
+	return n
+}
+
 // split appends the frames of a packet to frames (section 3.2). All rules of section 3.4
 // are held to.
 func split(frames [][]byte, packet []byte) (header, [][]byte, error) {

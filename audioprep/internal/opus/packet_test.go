@@ -63,3 +63,14 @@ func TestHeader(t *testing.T) {
 		}
 	}
 }
+
+func TestPacketSamples(t *testing.T) {
+	for in, want := range map[string]int{
+		"": 0, "\x00": 480, "\x18": 2880, "\x60": 480, "\x78": 960, "\x80": 120, "\xf8": 960, "\x01": 960, "\x0a": 1920,
+		"\x03": 0, "\x0b\x03": 2880, "\x1b\x03": 0, "\xfb\x86": 5760, "\xfb\x07": 0, "\x83\x30": 5760,
+	} {
+		if got := PacketSamples([]byte(in)); got != want {
+			t.Errorf("%q: got %d, want %d", in, got, want)
+		}
+	}
+}
