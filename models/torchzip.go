@@ -72,7 +72,7 @@ func (t *torchFile) member(name string) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("%.100q is not in it", name)
 	}
-	if f.Method != zip.Store || f.CompressedSize64 != f.UncompressedSize64 {
+	if f.Method != zip.Store {
 		return nil, fmt.Errorf("%.100q is compressed, which torch.save never does", name)
 	}
 	begin, err := f.DataOffset()
