@@ -7,3 +7,16 @@ package kernels
 func peakAVX2(n int)
 
 func peakAVX512(n int)
+
+// peak runs n rounds on the tier in use and returns how many operations that were.
+func peak(n int) (flops int) {
+	switch {
+	case useAVX512:
+		peakAVX512(n)
+		return 2 * 12 * 16 * n
+	case useAVX2:
+		peakAVX2(n)
+		return 2 * 12 * 8 * n
+	}
+	return 0
+}

@@ -1,0 +1,17 @@
+package kernels
+
+import (
+	"testing"
+	"time"
+)
+
+func TestPeakFLOPS(t *testing.T) {
+	defer setTier(tierName)
+	for _, tier := range available() {
+		setTier(tier)
+		got := PeakFLOPS(5 * time.Millisecond)
+		if (got == 0) != (tier == "generic") {
+			t.Errorf("%s: %g", tier, got)
+		}
+	}
+}
