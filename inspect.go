@@ -21,6 +21,8 @@ type inspectCmd struct {
 	Files []string `arg:"" name:"file" help:"Audio files, or films; - is standard input."`
 
 	JSON        bool          `name:"json" help:"One JSON object a line and file, with the fields of POST /v1/explain."`
+	Track       int           `placeholder:"N" help:"Audio track to look at, counted from 1 (default: the one that players take)."`
+	Channels    string        `enum:"mix,separate" default:"mix" placeholder:"WORD" help:"mix, or separate to count the cost of each channel by itself (default: ${default})."`
 	MaxDuration time.Duration `placeholder:"TIME" help:"Look at no more of a file than this; what is longer is too long (default: no limit)."`
 
 	ffmpegFlags `embed:""`
@@ -37,14 +39,20 @@ type inspectedFile struct {
 
 // Run fails when nothing can be heard in a file, after all of them have been looked at.
 func (i *inspectCmd) Run(ctx context.Context, c *console) error {
-	if i.MaxDuration < 0 {
+	switch {
+	case i.MaxDuration < 0:
 		return &usage{errors.New("--max-duration: want more than 0")}
+	case i.Track < 0:
+		return &usage{errors.New("--track: tracks are counted from 1")}
 	}
 	ffmpeg, err := i.find(ctx)
 	if err != nil {
 		return err
 	}
-	opt := audioprep.Options{MaxDuration: i.MaxDuration, FFmpeg: ffmpeg, Storage: audioprep.Storage{Memory: inspectMemory}}
+	opt := audioprep.Options{
+		MaxDuration: i.MaxDuration, Track: i.Track, Separate: i.Channels == "separate", FFmpeg: ffmpeg,
+		Storage: audioprep.Storage{Memory: inspectMemory},
+	}
 	failed := false
 	for n, err := range checkInputs(i.Files, c.in) {
 		var file *server.FileReport
