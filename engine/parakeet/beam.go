@@ -5,8 +5,13 @@ import (
 	"slices"
 )
 
-// maxBeam is the most hypotheses that are kept for a frame.
-const maxBeam = 8
+const (
+	// maxBeam is the most hypotheses that are kept for a frame.
+	maxBeam = 8
+	// maxBehind is how far a hypothesis may lie behind the best one of any frame, as a log-probability, and still be followed. Where
+	// the model is sure of itself, that leaves few.
+	maxBehind = 10
+)
 
 // beam follows several hypotheses through a window, frame by frame. Steps of different durations part hypotheses in time;
 // those that meet at a frame compete there, and the best of them are kept. Where two have the same text
@@ -19,6 +24,8 @@ type beam struct {
 	frames int      // in the window
 
 	live     []hypothesis         // at the frame that is looked at
+	behind   float64              // maxBehind
+	least    float64              // what a hypothesis must rank at
 	at       int                  // that frame
 	waiting  map[int][]hypothesis // at the frames from there on
 	finished []hypothesis         // beyond the last frame
@@ -62,7 +69,7 @@ func beamSlots(durations []int, width int) int { return width * (max(1, slices.M
 
 // newBeam starts a beam. The first of the slots holds the state that every text starts from.
 func newBeam(s *steps, width, frames int, boost *booster, slots []int32) *beam {
-	b := &beam{steps: s, width: width, boost: boost, frames: frames, waiting: map[int][]hypothesis{}, free: slots[1:]}
+	b := &beam{steps: s, width: width, boost: boost, frames: frames, waiting: map[int][]hypothesis{}, free: slots[1:], behind: maxBehind, least: -maxBehind}
 	start := hypothesis{text: &text{slot: slots[0], users: 1}}
 	if frames > 0 {
 		b.live = []hypothesis{start}
@@ -118,15 +125,34 @@ func (b *beam) take(answers []answer) {
 	b.next()
 }
 
-// next goes to the first frame where hypotheses wait.
+// next goes to the first frame where hypotheses wait that are not too far behind.
 func (b *beam) next() {
+	best := math.Inf(-1)
+	for _, list := range b.waiting {
+		best = max(best, bestRank(list))
+	}
+	b.least = max(best, bestRank(b.finished)) - b.behind
 	for ; len(b.waiting) > 0; b.at++ {
-		if live, ok := b.waiting[b.at]; ok {
-			delete(b.waiting, b.at)
-			b.live = live
+		for _, h := range b.waiting[b.at] {
+			if h.rank() >= b.least {
+				b.live = append(b.live, h)
+			} else {
+				b.release(h.text)
+			}
+		}
+		delete(b.waiting, b.at)
+		if len(b.live) > 0 {
 			return
 		}
 	}
+}
+
+func bestRank(list []hypothesis) float64 {
+	best := math.Inf(-1)
+	for i := range list {
+		best = max(best, list[i].rank())
+	}
+	return best
 }
 
 func (b *beam) ended() bool { return len(b.live) == 0 }
@@ -201,7 +227,7 @@ func (b *beam) child(t *text, id int32) *text {
 // place is where a hypothesis belongs among those at its frame: with the one of the same text, behind the last one while there
 // is room, or in place of the worst; -1 if it's worse than all.
 func (b *beam) place(list []hypothesis, h *hypothesis) int {
-	if math.IsInf(h.sum, -1) {
+	if !(h.rank() >= b.least) { // nor a number
 		return -1
 	}
 	worst := 0

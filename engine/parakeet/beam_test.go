@@ -229,6 +229,7 @@ func (m *toyModel) beam(frames, width int) map[string]float64 {
 		slots[i] = int32(i)
 	}
 	b := newBeam(m.steps, width, frames, nil, slots)
+	b.behind, b.least = math.Inf(1), math.Inf(-1)
 	m.texts[0] = ""
 	for !b.ended() {
 		for _, p := range b.predictions(nil) {
