@@ -95,6 +95,16 @@ func (p *PCM) Close() error {
 	return errors.Join(errs...)
 }
 
+// Abandon is Close while somebody may still look at the samples: their memory no longer
+// counts in the budget, a file stays until nobody holds the PCM.
+func (p *PCM) Abandon() {
+	for _, s := range p.kept {
+		if s.mapped == nil {
+			s.close()
+		}
+	}
+}
+
 // Decode reads a whole upload from its beginning and returns it as mono 16 kHz
 // samples, which the caller owns and closes. The form of the upload is found by its
 // content alone.

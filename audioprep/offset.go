@@ -22,8 +22,8 @@ const (
 type offsetFilter struct {
 	block  []float32 // the second half of the last block, and what follows it
 	out    []float32
-	mean   float32   // of the last block, 0 if it is within the limit
-	first  bool      // the first block was seen
+	mean   float32 // of the last block, 0 if it is within the limit
+	first  bool    // the first block was seen
 	blocks int
 	marked int     // blocks with an offset
 	sum    float64 // of their offsets

@@ -30,8 +30,8 @@ func newSpill(dir string) (*os.File, error) {
 
 // samples is a run of samples and what they lie in.
 type samples struct {
-	x      []float32
-	mapped []byte // nil: in memory
+	x      []float32 // not to be looked at once closed
+	mapped []byte    // nil: in memory
 	budget Budget
 	taken  int64
 
@@ -57,7 +57,7 @@ func (s *samples) close() error {
 		} else if s.budget != nil && s.taken > 0 {
 			s.budget.Give(s.taken)
 		}
-		s.x, s.mapped = nil, nil
+		s.mapped = nil
 	})
 	return err
 }

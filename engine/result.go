@@ -57,6 +57,8 @@ type Segment struct {
 	Seek int
 	// Start and End are seconds from the start of the audio.
 	Start, End float64
+	// Speaker is who says it, "0", "1"…; "" where speakers aren't told apart.
+	Speaker string
 	// Text keeps the space it starts with.
 	Text   string
 	Tokens []int32

@@ -53,8 +53,10 @@ func TestBadRequests(t *testing.T) {
 		{"field too large", clip, []string{"prompt", strings.Repeat("a", maxFieldBytes+1)}, 413, "field_too_large", "prompt"},
 		{"deadline", clip, []string{"deadline_ms", "soon"}, 400, "invalid_value", "deadline_ms"},
 		{"deadline of zero", clip, []string{"deadline_ms", "0"}, 400, "invalid_value", "deadline_ms"},
-		{"track", clip, []string{"track", "1"}, 400, "unsupported_value", "track"},
-		{"channels", clip, []string{"channels", "split"}, 400, "unsupported_value", "channels"},
+		{"track", clip, []string{"track", "first"}, 400, "invalid_value", "track"},
+		{"negative track", clip, []string{"track", "-1"}, 400, "invalid_value", "track"},
+		{"missing track", clip, []string{"track", "2"}, 400, "unsupported_value", "track"},
+		{"channels", clip, []string{"channels", "split"}, 400, "invalid_value", "channels"},
 		{"sequential", clip, []string{"sequential", "7"}, 400, "invalid_value", "sequential"},
 		{"two languages", clip, []string{"language", "en", "language", "de"}, 400, "conflicting_values", "language"},
 	} {

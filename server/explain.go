@@ -35,11 +35,7 @@ func (s *Server) explain(r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	recordOf(r).warnings = wishes.warnings
-	audio, err := up.audio.reader()
-	if err != nil {
-		return nil, err
-	}
-	report, err := s.transcriber.Explain(r.Context(), model, audio, up.label)
+	report, err := s.transcriber.Explain(r.Context(), model, up.audio.reader(r.Context()), wishes.choice, up.label)
 	if err != nil {
 		return nil, up.aboutFile(err)
 	}
@@ -61,7 +57,7 @@ func (s *Server) explain(r *http.Request) (*reply, error) {
 
 // Explain decodes a file as Transcribe would and reports what is in it. The model is not loaded for that: until it is, windows are
 // counted as Whisper takes them. Errors are those of audioprep.Decode.
-func (t *Transcriber) Explain(ctx context.Context, model string, audio io.ReadSeeker, label audioprep.Label) (*FileReport, error) {
+func (t *Transcriber) Explain(ctx context.Context, model string, audio io.ReadSeeker, choice Choice, label audioprep.Label) (*FileReport, error) {
 	window := maxClipSamples
 	q, err := t.existing(model)
 	if err != nil {
@@ -71,8 +67,8 @@ func (t *Transcriber) Explain(ctx context.Context, model string, audio io.ReadSe
 		window = q.ref.Model().Info().MaxWindowSamples
 	}
 	var inspection *audioprep.Inspection
-	err = t.clipFirst(ctx, func(limit time.Duration) (err error) {
-		inspection, err = audioprep.Inspect(ctx, audio, t.decodeOptions(limit), label, window)
+	err = t.clipFirst(ctx, audio, func(limit time.Duration) (err error) {
+		inspection, err = audioprep.Inspect(ctx, audio, t.decodeOptions(limit, choice), label, window)
 		return err
 	})
 	if err != nil {

@@ -107,7 +107,7 @@ func TestRefusedFiles(t *testing.T) {
 		{"damaged", []byte("RIFF\x00\x00\x00\x00WAVEdata\x04\x00\x00\x00abcd"), 400, "corrupt_audio", map[string]any{"container": "wav"}, ""},
 		{"nothing in it", truncated, 400, "empty_audio", map[string]any{"container": "wav", "codec": "pcm_s16", "sample_rate": 16000.0}, "truncated: "},
 		{"empty", []byte{}, 400, "empty_audio", map[string]any{"bytes": 0.0}, ""},
-		{"too long", speechWAV(4, 1), 413, "audio_too_long", map[string]any{"container": "wav", "duration_s": 4.0}, ""},
+		{"too long", speechWAV(4, 1), 413, "audio_too_long", map[string]any{"container": "wav", "duration_s": 3.072}, ""},
 	} {
 		for _, path := range []string{"/v1/audio/transcriptions", "/v1/transcribe", "/v1/explain"} {
 			a := ts.post(t, path, c.file, "model", "whisper-1")

@@ -108,7 +108,7 @@ func (u *upload) aboutFile(err error) error {
 
 // refused is aboutFile for an error that is about the file.
 func (u *upload) refused(err error, info audioprep.Info) error {
-	i := &audioprep.Inspection{Info: info, Bytes: u.audio.size}
+	i := &audioprep.Inspection{Info: info, Bytes: u.audio.length()}
 	i.Label(u.label)
 	return &refusedFile{err, NewFileReport(i, err)}
 }

@@ -39,7 +39,7 @@ func (t *Transcriber) queue(ctx context.Context, name string) (*modelQueue, erro
 		ref.Release()
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
-	q := &modelQueue{ref: ref, batcher: batcher.New[engine.Window](model, cfg)}
+	q := &modelQueue{ref: ref, batcher: batcher.New[engine.Window](unholder{model}, cfg)}
 	t.queues[name] = q
 	return q, nil
 }

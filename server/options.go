@@ -27,6 +27,7 @@ type wishes struct {
 	segments bool // of verbose_json
 	words    bool
 	options  engine.Options
+	choice   Choice
 	deadline time.Duration // 0: none
 	warnings []string      // what is ignored, for X-Hark-Warning
 }
@@ -275,15 +276,8 @@ func (v *wishes) parseOwn(f fields, d dialect) (err error) {
 	if v.options.Sequential, err = f.flag("sequential"); err != nil {
 		return err
 	}
-	for _, c := range []struct{ name, only string }{{"track", "0"}, {"channels", "mix"}} {
-		value, err := f.text(c.name)
-		if err != nil {
-			return err
-		}
-		if value != "" && !strings.EqualFold(value, c.only) {
-			return badField(c.name, "unsupported_value", "%s is %s, but only %s is supported: the first audio track, all channels mixed",
-				c.name, quoted(value), c.only)
-		}
+	if v.choice, err = parseChoice(f); err != nil {
+		return err
 	}
 	text, err := f.text("deadline_ms")
 	if err != nil || text == "" {
@@ -295,4 +289,31 @@ func (v *wishes) parseOwn(f fields, d dialect) (err error) {
 	}
 	v.deadline = time.Duration(ms) * time.Millisecond
 	return nil
+}
+
+// parseChoice reads which of several audio tracks is to be heard, from 1, and whether its channels are mixed.
+func parseChoice(f fields) (c Choice, err error) {
+	track, err := f.text("track")
+	if err != nil {
+		return c, err
+	}
+	if track != "" {
+		n, err := strconv.Atoi(track)
+		if err != nil || n < 0 {
+			return c, badField("track", "invalid_value", "track is %s, want the number of an audio track: 1 is the file's first", quoted(track))
+		}
+		c.Track = n
+	}
+	channels, err := f.text("channels")
+	if err != nil {
+		return c, err
+	}
+	switch strings.ToLower(channels) {
+	case "", "mix":
+	case "separate":
+		c.Separate = true
+	default:
+		return c, badField("channels", "invalid_value", "channels is %s, want mix or separate: each channel a speaker", quoted(channels))
+	}
+	return c, nil
 }

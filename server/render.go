@@ -51,7 +51,7 @@ func Render(f Format, res *engine.Result, duration float64, task engine.Task, de
 	case VerboseJSON:
 		return renderVerbose(res, duration, task, detail)
 	case Text:
-		return []byte(res.Text() + "\n"), nil
+		return renderText(res), nil
 	case SRT:
 		return renderSRT(res, duration), nil
 	case VTT:

@@ -25,7 +25,8 @@ type harkReport struct {
 	Audio audioReport `json:"audio"`
 }
 
-// coverage tells which part of the audio the model was given; the rest was taken for silence.
+// coverage tells which part of the audio the model was given; the rest was taken for silence. Where channels are heard
+// separately, it counts each one's.
 type coverage struct {
 	Audio   float64 `json:"audio_s"`
 	Heard   float64 `json:"heard_s"`
@@ -49,7 +50,8 @@ func renderHark(t *Transcript, detail Detail) ([]byte, error) {
 	if faults == nil {
 		faults = []string{}
 	}
-	heard := min(floorMillis(t.Heard), v.Duration)
+	audio := v.Duration * float64(max(1, t.Channels))
+	heard := min(floorMillis(t.Heard), audio)
 	return marshal(harkTranscript{v, harkReport{
 		Model:       t.Model.Name,
 		Device:      t.Model.Device,
@@ -57,7 +59,7 @@ func renderHark(t *Transcript, detail Detail) ([]byte, error) {
 		QueueMillis: inMillis(t.Queue),
 		Compute:     inMillis(t.Compute),
 		TurnsWaited: t.TurnsWaited,
-		Coverage:    coverage{v.Duration, heard, floorMillis(v.Duration - heard)},
+		Coverage:    coverage{audio, heard, floorMillis(audio - heard)},
 		Audio:       audioReport{t.Audio.Container, t.Audio.Codec, t.Audio.SampleRate, t.Audio.Channels, faults},
 	}})
 }

@@ -33,12 +33,16 @@ type jsonSegment struct {
 	AvgLogProb       float64 `json:"avg_logprob"`
 	CompressionRatio float64 `json:"compression_ratio"`
 	NoSpeechProb     float64 `json:"no_speech_prob"`
+	// Speaker is there where channels are heard separately: the channel's number, from "0".
+	Speaker string `json:"speaker,omitempty"`
 }
 
 type jsonWord struct {
 	Word  string  `json:"word"`
 	Start float64 `json:"start"`
 	End   float64 `json:"end"`
+	// Speaker is the segment's.
+	Speaker string `json:"speaker,omitempty"`
 }
 
 // verboseTranscript is OpenAI's verbose_json. A list that was not asked for is left out; one that was is there even if empty.
@@ -98,6 +102,7 @@ func jsonSegments(res *engine.Result, c clock) []jsonSegment {
 			AvgLogProb:       finite(s.AvgLogProb),
 			CompressionRatio: finite(s.CompressionRatio),
 			NoSpeechProb:     finite(s.NoSpeechProb),
+			Speaker:          s.Speaker,
 		}
 	}
 	return list
@@ -109,7 +114,7 @@ func jsonWords(res *engine.Result, c clock) []jsonWord {
 	for i := range res.Segments {
 		for _, w := range res.Segments[i].Words {
 			start, end := c.span(w.Start, w.End)
-			list = append(list, jsonWord{strings.TrimSpace(w.Text), start, end})
+			list = append(list, jsonWord{strings.TrimSpace(w.Text), start, end, res.Segments[i].Speaker})
 		}
 	}
 	return list

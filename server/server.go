@@ -54,6 +54,7 @@ func New(cfg Config, models *engine.Registry, log zerolog.Logger) (*Server, erro
 	s.transcriber = NewTranscriber(models, TranscriberConfig{
 		MaxDuration:     cfg.MaxDuration,
 		MaxDecodedBytes: cfg.MaxDecodedBytes,
+		SpoolDir:        cfg.SpoolDir,
 		Scheduling:      cfg.Scheduling,
 		FFmpeg:          cfg.FFmpeg,
 		Observer:        s.metrics.observer,

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"sync"
@@ -22,8 +21,10 @@ const maxClipSamples = 30 * engine.SampleRate
 type TranscriberConfig struct {
 	// MaxDuration is the longest audio accepted; 0: no limit.
 	MaxDuration time.Duration
-	// MaxDecodedBytes is how much decoded audio of recordings may lie in memory; 0: no limit.
+	// MaxDecodedBytes is how much decoded audio may lie in memory; what is more goes to files. 0: no limit.
 	MaxDecodedBytes int64
+	// SpoolDir is the folder for such files; "" is the system's for temporary ones.
+	SpoolDir string
 	// Scheduling is how requests share the device; MaxBatch, CostCapMillis and Observer are filled in for each model.
 	Scheduling batcher.Config
 	// FFmpeg decodes what audioprep does not; nil: nothing does.
@@ -64,6 +65,10 @@ type Input struct {
 	Model string
 	// Audio is the file, read from its start.
 	Audio io.ReadSeeker
+	// Choice says what of it is to be heard.
+	Choice Choice
+	// Decoding is Audio being decoded already, or nil. It's of use if it was for the same choice. The caller closes it.
+	Decoding *Decoding
 	// Options are the wishes.
 	Options engine.Options
 	// Caller says who asks; callers share the device evenly.
@@ -87,8 +92,11 @@ type Transcript struct {
 	Model engine.ModelInfo
 	// Audio says what the upload was, with all that was wrong with it.
 	Audio audioprep.Info
-	// Duration and Heard are in seconds: of the audio, and of what was left for the model once silence was dropped.
+	// Duration and Heard are in seconds: of the audio, and of what was left for the model once silence was dropped, of
+	// all channels together.
 	Duration, Heard float64
+	// Channels is how many were heard one by one; 1 if they were mixed.
+	Channels int
 	// Lane is where the request waited.
 	Lane batcher.Lane
 	// Decode, Queue and Compute are the time for reading the audio, waiting, and running on the device.
@@ -99,9 +107,9 @@ type Transcript struct {
 
 // Transcribe takes one input to its transcript.
 //
-// The errors are those of audioprep.Decode (ErrEmpty, *FormatError, *CorruptError, *LimitError), *engine.OptionError for a wish
-// that the model can't fulfil, batcher.ErrQueueFull, batcher.ErrDeadline, batcher.ErrClosed, ctx's error when it ends, and whatever
-// loading or running the model failed with.
+// The errors are those of audioprep.Decode (*DecodeError around ErrEmpty, *FormatError, *CorruptError, *ChoiceError, *LimitError;
+// *StorageError), *engine.OptionError for a wish that the model can't fulfil, batcher.ErrQueueFull, batcher.ErrDeadline,
+// batcher.ErrClosed, ctx's error when it ends, and whatever loading or running the model failed with.
 func (t *Transcriber) Transcribe(ctx context.Context, in Input) (*Transcript, error) {
 	q, err := t.queue(ctx, in.Model)
 	if err != nil {
@@ -109,11 +117,15 @@ func (t *Transcriber) Transcribe(ctx context.Context, in Input) (*Transcript, er
 	}
 	model := q.ref.Model()
 	begin := time.Now()
-	p, err := t.prepare(ctx, in.Audio, model.Info())
+	pcm, err := t.decoded(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	defer p.release()
+	p, err := t.prepare(ctx, pcm, model.Info())
+	if err != nil {
+		pcm.Close()
+		return nil, err
+	}
 	if in.Decoded != nil {
 		in.Decoded()
 	}
@@ -121,34 +133,30 @@ func (t *Transcriber) Transcribe(ctx context.Context, in Input) (*Transcript, er
 	tr := &Transcript{
 		Task:     in.Options.Task,
 		Model:    model.Info(),
-		Audio:    p.info,
-		Duration: seconds(len(p.samples)),
+		Audio:    pcm.Info,
+		Duration: seconds(p.length()),
+		Channels: len(p.channels),
 		Decode:   time.Since(begin),
-		Lane:     laneOf(len(p.samples)),
+		Lane:     laneOf(p.length()),
 	}
-	costSamples := 0
-	for _, s := range p.spans {
-		costSamples += s.End - s.Start
-		tr.Heard += seconds(s.End - s.Start - s.Overlap)
-	}
-	if in.Options.Sequential && len(p.spans) > 0 {
-		costSamples, tr.Heard = len(p.samples), tr.Duration
-	}
-	job, err := model.NewJob(p.samples, p.spans, in.Options)
+	job, cost, err := p.plan(model, in.Options, in.Choice.Separate)
 	if err != nil {
+		pcm.Close()
 		return nil, err
 	}
-	if len(p.spans) == 0 { // silence: nothing to run
+	tr.Heard = p.heard(in.Options.Sequential)
+	if cost == 0 { // silence: nothing to run
+		pcm.Close()
 		tr.Result = &engine.Result{Language: silentLanguage(in.Options, tr.Model)}
 		return tr, nil
 	}
 
 	request := batcher.Request[engine.Window]{
 		Lane:       tr.Lane,
-		CostMillis: millis(costSamples),
+		CostMillis: cost,
 		Caller:     in.Caller,
 		Work:       job,
-		Bytes:      int64(len(p.samples)) * 4,
+		Bytes:      p.bytes(),
 	}
 	if !in.Deadline.IsZero() {
 		request.Deadline = max(time.Until(in.Deadline), 1)
@@ -160,11 +168,26 @@ func (t *Transcriber) Transcribe(ctx context.Context, in Input) (*Transcript, er
 		if errors.Is(err, batcher.ErrFatal) {
 			t.lost.CompareAndSwap(nil, &err)
 		}
+		pcm.Abandon() // what runs may still look at the samples
 		return nil, err
 	}
 	tr.Result = job.Result()
 	tr.Queue, tr.Compute, tr.TurnsWaited = stats.Queue, stats.Run, stats.TurnsWaited
+	pcm.Close()
+	returnMemory(p.bytes())
 	return tr, nil
+}
+
+// decoded returns the samples of an input, from the decoding that was begun if it was for the same choice.
+func (t *Transcriber) decoded(ctx context.Context, in Input) (*audioprep.PCM, error) {
+	d := in.Decoding
+	if d == nil || d.choice != in.Choice {
+		if d != nil {
+			d.Close() // two can't read the audio
+		}
+		return t.decode(ctx, in.Audio, in.Choice)
+	}
+	return d.take(ctx)
 }
 
 // silentLanguage is the language of audio without speech: only what is known beforehand.
@@ -195,74 +218,81 @@ func millis(samples int) int64 {
 
 // prepared is decoded audio, cut into windows.
 type prepared struct {
-	samples []float32
-	spans   []engine.Span
-	info    audioprep.Info
-	release func() // gives its memory's share back
+	pcm      *audioprep.PCM
+	channels [][]engine.Span
 }
 
-// prepare decodes audio and cuts it.
-func (t *Transcriber) prepare(ctx context.Context, audio io.ReadSeeker, model engine.ModelInfo) (p *prepared, err error) {
-	err = t.clipFirst(ctx, func(limit time.Duration) (err error) {
-		p, err = t.decode(ctx, audio, limit, model)
-		return err
+// prepare cuts audio.
+func (t *Transcriber) prepare(ctx context.Context, pcm *audioprep.PCM, model engine.ModelInfo) (*prepared, error) {
+	places := t.gate.recordings
+	if laneOf(len(pcm.Samples)) == batcher.Clips {
+		places = t.gate.clips
+	}
+	p := &prepared{pcm: pcm}
+	err := inPlace(ctx, places, nil, func() error {
+		for c := range pcm.Channels {
+			windows, err := pcm.Windows(ctx, c, model.MaxWindowSamples)
+			if err != nil {
+				return err
+			}
+			spans := make([]engine.Span, len(windows))
+			for i, w := range windows {
+				spans[i] = engine.Span{Start: w.Start, End: w.End, Overlap: w.Overlap}
+			}
+			p.channels = append(p.channels, spans)
+		}
+		return nil
 	})
 	return p, err
 }
 
-// clipFirst decodes within a limit. At first audio is taken for a clip, which has places of its own to decode in, so
-// that clips never queue behind hours of audio; what turns out longer goes the recordings' way.
-func (t *Transcriber) clipFirst(ctx context.Context, decode func(limit time.Duration) error) error {
-	limit := t.cfg.MaxDuration
-	clipLimit := time.Duration(maxClipSamples) * time.Second / engine.SampleRate
-	if limit == 0 || limit > clipLimit {
-		err := inPlace(ctx, t.gate.clips, func() error { return decode(clipLimit) })
-		if tooLong := (*audioprep.LimitError)(nil); !errors.As(err, &tooLong) {
-			return err
+// length is how many samples a channel has.
+func (p *prepared) length() int { return len(p.pcm.Samples) }
+
+// bytes is what all samples take.
+func (p *prepared) bytes() int64 { return int64(p.length()) * 4 * int64(len(p.channels)) }
+
+// heard is how many seconds the model is given, those of all channels together.
+func (p *prepared) heard(sequential bool) (s float64) {
+	for _, spans := range p.channels {
+		if sequential && len(spans) > 0 {
+			s += seconds(p.length())
+			continue
+		}
+		for _, w := range spans {
+			s += seconds(w.End - w.Start - w.Overlap)
 		}
 	}
-	return inPlace(ctx, t.gate.recordings, func() error { return decode(limit) })
+	return s
 }
 
-// inPlace does work once one of the places is free.
-func inPlace(ctx context.Context, places chan struct{}, work func() error) error {
-	select {
-	case places <- struct{}{}:
-		defer func() { <-places }()
-		return work()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (t *Transcriber) decodeOptions(limit time.Duration) audioprep.Options {
-	return audioprep.Options{MaxDuration: limit, FFmpeg: t.cfg.FFmpeg}
-}
-
-func (t *Transcriber) decode(ctx context.Context, audio io.ReadSeeker, limit time.Duration, model engine.ModelInfo) (*prepared, error) {
-	if _, err := audio.Seek(0, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("audio: %w", err)
-	}
-	pcm, err := audioprep.Decode(ctx, audio, t.decodeOptions(limit))
-	if err != nil {
-		return nil, err
-	}
-	release := func() {}
-	if laneOf(len(pcm.Samples)) == batcher.Recordings {
-		if release, err = t.gate.hold(ctx, int64(len(pcm.Samples))*4); err != nil {
-			return nil, err
+// plan makes the job, of channels that are kept apart one for each, and says what it costs in ms: 0 for silence. A channel
+// without speech costs nothing.
+func (p *prepared) plan(model engine.Model, o engine.Options, apart bool) (job engine.Job, cost int64, err error) {
+	all := &speakers{sequential: o.Sequential}
+	for c, spans := range p.channels {
+		if job, err = model.NewJob(p.pcm.Channels[c], spans, o); err != nil {
+			return nil, 0, err
 		}
+		if len(spans) == 0 {
+			continue
+		}
+		all.jobs, all.numbers = append(all.jobs, job), append(all.numbers, c)
+		samples := p.length()
+		if !o.Sequential {
+			samples = 0
+			for _, s := range spans {
+				samples += s.End - s.Start
+			}
+		}
+		cost += millis(samples)
 	}
-	windows, err := audioprep.Windows(ctx, pcm.Samples, model.MaxWindowSamples)
-	if err != nil {
-		release()
-		return nil, err
+	if apart {
+		job = all
+	} else if len(all.jobs) > 0 {
+		job = all.jobs[0]
 	}
-	spans := make([]engine.Span, len(windows))
-	for i, w := range windows {
-		spans[i] = engine.Span{Start: w.Start, End: w.End, Overlap: w.Overlap}
-	}
-	return &prepared{samples: pcm.Samples, spans: spans, info: pcm.Info, release: release}, nil
+	return holder{job, p.pcm}, cost, nil
 }
 
 // progressEvery is how often Progress is told.

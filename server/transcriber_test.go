@@ -108,44 +108,66 @@ func TestClosedTranscriber(t *testing.T) {
 	}
 }
 
-// TestDecodedMemory lets many recordings in at once and looks at what is held.
+// TestDecodedMemory lets many recordings in at once and looks at what is held: what has no room in memory goes to files,
+// and nobody waits for it.
 func TestDecodedMemory(t *testing.T) {
 	const each = 40 * engine.SampleRate * 4
-	tr, model := newTestTranscriber(t, TranscriberConfig{MaxDecodedBytes: 2 * each})
-	model.set(func(m *fakeModel) { m.hold = make(chan struct{}) })
-	ctx, cancel := context.WithCancel(context.Background())
+	dir := t.TempDir()
+	tr, model := newTestTranscriber(t, TranscriberConfig{MaxDecodedBytes: 3 * each, SpoolDir: dir})
+	hold := make(chan struct{})
+	model.set(func(m *fakeModel) { m.hold = hold })
 	audio := speechWAV(40, 1)
 	var wg sync.WaitGroup
-	for range 6 {
+	decoded := make(chan bool, 6)
+	texts := make([]string, 6)
+	for i := range texts {
 		wg.Go(func() {
-			_, err := tr.Transcribe(ctx, Input{Model: "fake", Audio: bytes.NewReader(audio)})
-			if !errors.Is(err, context.Canceled) {
+			got, err := tr.Transcribe(context.Background(), Input{
+				Model: "fake", Audio: bytes.NewReader(audio), Decoded: func() { decoded <- true },
+			})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			texts[i] = got.Result.Text()
+		})
+	}
+	for range texts {
+		<-decoded
+	}
+	if got := tr.gate.bytes.Load(); got > 3*each || got < each {
+		t.Errorf("%d bytes held in memory, want up to %d", got, 3*each)
+	}
+	wantEmpty(t, dir) // the files have no names
+	close(hold)
+	wg.Wait()
+	for i, text := range texts {
+		if text == "" || text != texts[0] {
+			t.Errorf("recording %d: got %q, want %q", i, text, texts[0])
+		}
+	}
+	if got := tr.gate.bytes.Load(); got != 0 {
+		t.Errorf("%d bytes held after all", got)
+	}
+}
+
+// TestDecodedMemoryOfWhoLeaves: a caller who is gone leaves nothing behind either.
+func TestDecodedMemoryOfWhoLeaves(t *testing.T) {
+	tr, model := newTestTranscriber(t, TranscriberConfig{MaxDecodedBytes: 1 << 20})
+	model.set(func(m *fakeModel) { m.hold = make(chan struct{}) })
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	for _, seconds := range []float64{1, 40} { // in memory, in a file
+		wg.Go(func() {
+			if _, err := tr.Transcribe(ctx, Input{Model: "fake", Audio: bytes.NewReader(speechWAV(seconds, 1))}); !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
-	held := func() int64 {
-		tr.gate.mu.Lock()
-		defer tr.gate.mu.Unlock()
-		return tr.gate.bytes
-	}
-	eventually(t, "two are decoded", func() bool { return held() == 2*each })
-	// A clip has a place of its own.
-	clip := make(chan error)
-	go func() {
-		_, err := tr.Transcribe(ctx, Input{Model: "fake", Audio: bytes.NewReader(speechWAV(1, 1)), Decoded: func() { clip <- nil }})
-		clip <- err
-	}()
-	if err := <-clip; err != nil {
-		t.Fatalf("the clip was not decoded: %v", err)
-	}
-	if got := held(); got != 2*each {
-		t.Errorf("%d bytes held, want %d", got, 2*each)
-	}
+	<-model.begun
 	cancel()
-	<-clip
 	wg.Wait()
-	if got := held(); got != 0 {
+	if got := tr.gate.bytes.Load(); got != 0 {
 		t.Errorf("%d bytes held after all", got)
 	}
 }

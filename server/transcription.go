@@ -60,7 +60,7 @@ type reply struct {
 func (s *Server) transcribe(r *http.Request, d dialect) (*reply, error) {
 	begin := time.Now()
 	rec := recordOf(r)
-	up, err := s.receive(r, d)
+	up, err := s.receiveAnd(r, d, func(up *upload) { s.decodeEarly(r, up, d) })
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,10 @@ func (s *Server) transcribe(r *http.Request, d dialect) (*reply, error) {
 }
 
 // receive reads the body. What it refuses by its header it doesn't read at all.
-func (s *Server) receive(r *http.Request, d dialect) (*upload, error) {
+func (s *Server) receive(r *http.Request, d dialect) (*upload, error) { return s.receiveAnd(r, d, nil) }
+
+// receiveAnd is receive that tells of the file as soon as it begins.
+func (s *Server) receiveAnd(r *http.Request, d dialect, began func(*upload)) (*upload, error) {
 	if err := checkLength(r, s.cfg.MaxUploadBytes); err != nil {
 		return nil, err
 	}
@@ -118,8 +121,12 @@ func (s *Server) receive(r *http.Request, d dialect) (*upload, error) {
 		spoolThreshold: s.cfg.SpoolThreshold,
 		maxFileBytes:   s.cfg.MaxUploadBytes,
 		memory:         &s.memory,
+		began:          began,
 	}, !d.openAI)
+	var unwanted *earlyRefusal
 	switch {
+	case errors.As(err, &unwanted):
+		return nil, unwanted.error
 	case err == nil:
 		if up.audio != nil && up.audio.onDisk() {
 			s.metrics.spooled.Inc()
@@ -129,6 +136,28 @@ func (s *Server) receive(r *http.Request, d dialect) (*upload, error) {
 		return nil, uploadError(body.err)
 	}
 	return nil, uploadError(err)
+}
+
+// earlyRefusal ends an upload of whose file enough is known.
+type earlyRefusal struct{ error }
+
+// decodeEarly begins to decode a file while it arrives, by the fields that came before it. If others come behind it,
+// that was in vain.
+func (s *Server) decodeEarly(r *http.Request, up *upload, d dialect) {
+	before := maps.Clone(up.fields)
+	if before == nil {
+		before = fields{}
+	}
+	if !d.openAI {
+		before.addQuery(r.URL.Query())
+	}
+	choice, err := parseChoice(before)
+	if err != nil {
+		return // which will be told when the fields are judged
+	}
+	up.decoding = s.transcriber.Decode(r.Context(), up.audio.reader(r.Context()), choice, func(err error) {
+		up.audio.refuse(&earlyRefusal{up.aboutFile(err)})
+	})
 }
 
 // understand judges an upload's fields and finds its model.
@@ -156,7 +185,7 @@ func (s *Server) understand(up *upload, r *http.Request, d dialect) (*wishes, st
 			"there is a file in the field %s, but it belongs in the field \"file\"", quoted(up.other[0]))
 	case up.audio == nil:
 		return nil, "", badField("file", "missing_required_parameter", "there is no file: send the audio in the field \"file\" of a multipart/form-data body")
-	case up.audio.size == 0:
+	case up.audio.length() == 0:
 		return nil, "", up.refused(badField("file", "empty_audio", "the file is empty: send audio"), audioprep.Info{})
 	}
 	if len(up.other) > 0 {
@@ -175,23 +204,23 @@ func names(list []string) []string {
 
 // run transcribes an upload within its deadline, which counts from the request's arrival.
 func (s *Server) run(r *http.Request, up *upload, v *wishes, model string, begin time.Time) (*Transcript, error) {
-	audio, err := up.audio.reader()
-	if err != nil {
-		return nil, err
+	ctx := r.Context()
+	var deadline time.Time
+	if v.deadline > 0 {
+		deadline = begin.Add(v.deadline)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, deadline, batcher.ErrDeadline) // decoding has to end by then too
+		defer cancel()
 	}
 	in := Input{
-		Model:   model,
-		Audio:   audio,
-		Options: v.options,
-		Caller:  caller(r),
-		Decoded: up.Close,
-	}
-	ctx := r.Context()
-	if v.deadline > 0 {
-		in.Deadline = begin.Add(v.deadline)
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadlineCause(ctx, in.Deadline, batcher.ErrDeadline) // decoding has to end by then too
-		defer cancel()
+		Model:    model,
+		Audio:    up.audio.reader(ctx),
+		Choice:   v.choice,
+		Decoding: up.decoding,
+		Options:  v.options,
+		Caller:   caller(r),
+		Deadline: deadline,
+		Decoded:  up.Close,
 	}
 	t, err := s.transcriber.Transcribe(ctx, in)
 	if err != nil && r.Context().Err() == nil && errors.Is(context.Cause(ctx), batcher.ErrDeadline) {

@@ -21,13 +21,17 @@ const (
 
 // upload is a request's body taken apart. Close it.
 type upload struct {
-	audio  *spool          // nil if there was no file
-	label  audioprep.Label // what is said of the file
-	fields fields
-	other  []string // names of files that are not "file", in order
+	audio    *spool          // nil if there was no file
+	label    audioprep.Label // what is said of the file
+	fields   fields
+	other    []string  // names of files that are not "file", in order
+	decoding *Decoding // begun while the file arrived, or nil
 }
 
 func (u *upload) Close() {
+	if u.decoding != nil {
+		u.decoding.Close()
+	}
 	if u.audio != nil {
 		u.audio.Close()
 	}
@@ -39,10 +43,19 @@ type uploadLimits struct {
 	spoolThreshold int64
 	maxFileBytes   int64
 	memory         *memoryShare
+	// began, if not nil, is told of the file as soon as it begins, with the fields that came before it.
+	began func(u *upload)
 }
 
-func (l uploadLimits) newSpool() *spool {
-	return &spool{dir: l.spoolDir, threshold: l.spoolThreshold, limit: l.maxFileBytes, share: l.memory}
+// store copies the file's bytes to a spool of their own as they come.
+func (u *upload) store(r io.Reader, lim uploadLimits) error {
+	u.audio = &spool{dir: lim.spoolDir, threshold: lim.spoolThreshold, limit: lim.maxFileBytes, share: lim.memory}
+	if lim.began != nil {
+		lim.began(u)
+	}
+	_, err := io.Copy(u.audio, r)
+	u.audio.end(err)
+	return err
 }
 
 // checkLength refuses a body by the length that it claims, before it is read.
@@ -66,8 +79,8 @@ func readUpload(contentType string, r io.Reader, lim uploadLimits, bare bool) (*
 			return nil, &apiError{status: http.StatusUnsupportedMediaType, code: "unsupported_content_type",
 				message: "the body must be multipart/form-data with the audio in the field \"file\""}
 		}
-		u := &upload{audio: lim.newSpool(), label: audioprep.Label{Type: contentType}}
-		if _, err := io.Copy(u.audio, r); err != nil {
+		u := &upload{label: audioprep.Label{Type: contentType}}
+		if err := u.store(r, lim); err != nil {
 			u.Close()
 			return nil, err
 		}
@@ -119,9 +132,8 @@ func (u *upload) readPart(part *multipart.Part, room *int64, lim uploadLimits) e
 		if u.audio != nil {
 			return badField("file", "too_many_files", "the form has more than one file: send one in each request")
 		}
-		u.audio, u.label = lim.newSpool(), audioprep.Label{Name: part.FileName(), Type: part.Header.Get("Content-Type")}
-		_, err := io.Copy(u.audio, part)
-		return err
+		u.label = audioprep.Label{Name: part.FileName(), Type: part.Header.Get("Content-Type")}
+		return u.store(part, lim)
 	case isFile && !known(name):
 		u.other = append(u.other, name)
 	}

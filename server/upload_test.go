@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"maps"
@@ -79,12 +80,8 @@ func TestForms(t *testing.T) {
 
 func readAll(t *testing.T, s *spool) string {
 	t.Helper()
-	r, err := s.reader()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := io.ReadAll(r)
-	if err != nil {
+	b := make([]byte, s.length())
+	if _, err := io.ReadFull(s.reader(context.Background()), b); err != nil {
 		t.Fatal(err)
 	}
 	return string(b)
@@ -123,8 +120,8 @@ func TestSpool(t *testing.T) {
 		if n, err := s.Write([]byte(p)); n != len(p) || err != nil {
 			t.Fatalf("write %q: %d, %v", p, n, err)
 		}
-		if s.onDisk() != (s.size > 10) {
-			t.Errorf("after %d bytes: on disk %v", s.size, s.onDisk())
+		if s.onDisk() != (s.length() > 10) {
+			t.Errorf("after %d bytes: on disk %v", s.length(), s.onDisk())
 		}
 	}
 	var api *apiError
@@ -167,7 +164,8 @@ func TestSpool(t *testing.T) {
 			t.Errorf("to a full disk: %v, want a 507", err)
 		}
 		s.Close()
-		if _, err := s.reader(); !errors.As(err, &api) || api.status != 500 {
+		s.size = 2
+		if _, err := s.reader(context.Background()).Read(make([]byte, 2)); !errors.As(err, &api) || api.status != 500 {
 			t.Errorf("from a closed file: %v, want a 500", err)
 		}
 	}
@@ -233,7 +231,7 @@ func FuzzRequestFields(f *testing.F) {
 			if readAll(t, up.audio) != readAll(t, again.audio) {
 				t.Fatal("the audio differs in pieces")
 			}
-			stored += int(up.audio.size)
+			stored += int(up.audio.length())
 		}
 		if stored > len(body) {
 			t.Fatalf("%d bytes stored of %d", stored, len(body))

@@ -1,0 +1,60 @@
+package server
+
+import (
+	"context"
+
+	"hark/audioprep"
+	"hark/engine"
+)
+
+// A request whose caller is gone leaves its batch at the next step, after its call has returned: until then its windows are
+// looked at. Samples in a mapped file go away with their PCM, so each window holds on to it.
+
+// heldWindow is a window and the samples that it lies in.
+type heldWindow struct {
+	engine.Window
+	audio *audioprep.PCM
+}
+
+// holder has the windows of a job hold on to its audio.
+type holder struct {
+	engine.Job
+	audio *audioprep.PCM
+}
+
+func (h holder) Next(max int) []engine.Window {
+	windows := h.Job.Next(max)
+	held := make([]engine.Window, len(windows))
+	for i, w := range windows {
+		held[i] = &heldWindow{w, h.audio}
+	}
+	return held
+}
+
+// unholder runs a model, which knows its own windows only.
+type unholder struct{ model engine.Model }
+
+// Run implements batcher.Runner.
+func (u unholder) Run(ctx context.Context, batch []engine.Window, more func(free int) []engine.Window, done func(engine.Window, error)) {
+	held := map[engine.Window]engine.Window{}
+	bare := func(windows []engine.Window) []engine.Window {
+		out := make([]engine.Window, len(windows))
+		for i, w := range windows {
+			out[i] = w
+			if h, ok := w.(*heldWindow); ok {
+				out[i] = h.Window
+			}
+			held[out[i]] = w
+		}
+		return out
+	}
+	bareMore := more
+	if more != nil {
+		bareMore = func(free int) []engine.Window { return bare(more(free)) }
+	}
+	u.model.Run(ctx, bare(batch), bareMore, func(w engine.Window, err error) {
+		h := held[w]
+		delete(held, w)
+		done(h, err)
+	})
+}
