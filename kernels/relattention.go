@@ -12,13 +12,17 @@ type PackedPositions struct {
 // Pack copies n rows of x, [n][ldx], of which the first dh columns count, in place of what p held. Memory is kept and grown only
 // when a larger n or dh comes.
 func (p *PackedPositions) Pack(x []float32, ldx, n, dh int) {
-	if n < 0 || dh < 0 || n > 0 && len(x) < (n-1)*ldx+dh || n > 1 && ldx < dh {
-		panic(fmt.Sprintf("kernels: PackedPositions: %d rows of %d: %d elements at stride %d", n, dh, len(x), ldx))
-	}
+	checkPositions(x, ldx, n, dh)
 	p.n, p.dh = n, dh
 	p.p = resize(p.p, (roundUp(n, panelCols)+tileCols)*dh)
 	packColumns(p.p, x, ldx, n, dh)
 	clear(p.p[roundUp(n, panelCols)*dh:])
+}
+
+func checkPositions(x []float32, ldx, n, dh int) {
+	if n < 0 || dh < 0 || n > 0 && len(x) < (n-1)*ldx+dh || n > 1 && ldx < dh {
+		panic(fmt.Sprintf("kernels: positions: %d rows of %d: %d elements at stride %d", n, dh, len(x), ldx))
+	}
 }
 
 // positionStride is the row stride of a block's products with positions: those that the block's rows see, from the start of a panel
@@ -44,14 +48,19 @@ func RelativeAttention(dst []float32, ldd int, q []float32, ldq, rows int, kv *P
 		panic(fmt.Sprintf("kernels: RelativeAttention: %d rows of %d: dst %d at stride %d, q %d at stride %d, scratch %d of %d",
 			rows, dh, len(dst), ldd, len(q), ldq, len(scratch), RelativeAttentionScratch(rows, t, dh)))
 	}
-	if pos.dh != dh || len(u) != dh || len(v) != dh || first-rows+1 < 0 || first+t > pos.n {
-		panic(fmt.Sprintf("kernels: RelativeAttention: %d queries and %d keys of width %d from position %d of %d, of width %d; biases of %d and %d",
-			rows, t, dh, first, pos.n, pos.dh, len(u), len(v)))
-	}
+	checkRelative(rows, t, dh, first, pos.n, pos.dh, u, v)
 	for i := 0; i < rows; i += attentionRows {
 		b := relativeBlock{min(attentionRows, rows-i), kv, pos, first - i, scratch}
 		b.scores(q[i*ldq:], ldq, u, v)
 		b.weigh(dst[i*ldd:], ldd, scale)
+	}
+}
+
+// checkRelative panics unless n positions of a width are those that queries from position first on meet.
+func checkRelative(rows, t, dh, first, n, width int, u, v []float32) {
+	if width != dh || len(u) != dh || len(v) != dh || first-rows+1 < 0 || first+t > n {
+		panic(fmt.Sprintf("kernels: relative attention: %d queries and %d keys of width %d from position %d of %d, of width %d; biases of %d and %d",
+			rows, t, dh, first, n, width, len(u), len(v)))
 	}
 }
 
@@ -74,7 +83,7 @@ func (b *relativeBlock) scores(q []float32, ldq int, u, v []float32) {
 	met := b.scratch[len(scores):][:b.rows*ldp]
 	biased := b.scratch[len(scores)+len(met):][:b.rows*dh]
 
-	b.addBias(biased, q, ldq, v)
+	addBias(biased, q, ldq, b.rows, v)
 	from := (b.first - b.rows + 1) / panelCols * panelCols
 	for j := 0; j < b.first+t-from; j += tileCols {
 		tile(met[j:], ldp, biased, dh, b.rows, b.pos.p[(from+j)*dh:], dh*panelCols, dh, tileCols*dh, false)
@@ -83,15 +92,15 @@ func (b *relativeBlock) scores(q []float32, ldq int, u, v []float32) {
 		row := scores[i*lds:][:roundUp(t, tileCols)]
 		clear(row[copy(row, met[i*ldp+b.first-i-from:][:t]):])
 	}
-	b.addBias(biased, q, ldq, u)
+	addBias(biased, q, ldq, b.rows, u)
 	for j := 0; j < t; j += tileCols {
 		tile(scores[j:], lds, biased, dh, b.rows, b.kv.k[j*dh:], dh*panelCols, dh, tileCols*dh, true)
 	}
 }
 
-// addBias sets dst, [rows][dh], to the queries plus a bias.
-func (b *relativeBlock) addBias(dst, q []float32, ldq int, bias []float32) {
-	for i := range b.rows {
+// addBias sets dst, [rows][len(bias)], to the queries plus a bias.
+func addBias(dst, q []float32, ldq, rows int, bias []float32) {
+	for i := range rows {
 		add(dst[i*len(bias):][:len(bias)], q[i*ldq:][:len(bias)], bias)
 	}
 }

@@ -18,13 +18,17 @@ type relativeTask struct {
 	count               int // heads in use
 	step                relativeStep
 	scale               float32
+	bytes               bool // keys, values and positions are
 	scratch             scratch
-	queryParts          int // blocks of queries in an item
+	works               []kernels.RelativeAttentionI8Work // one for each worker
+	queryParts          int                               // blocks of queries in an item
 }
 
+// relativeHead is one head, in float32 or in bytes.
 type relativeHead struct {
-	kv  kernels.PackedKV
-	pos kernels.PackedPositions
+	kv    headKV
+	pos   kernels.PackedPositions
+	posI8 kernels.PackedPositionsI8
 }
 
 type relativeStep int
@@ -57,7 +61,14 @@ func (d *Device) RelativeAttention(dst, qkv engine.Tensor, lens []int, heads int
 	for len(t.heads) < heads {
 		t.heads = append(t.heads, relativeHead{})
 	}
+	t.bytes = d.bytesKV()
+	for i := range t.heads {
+		t.heads[i].kv.bytes = t.bytes
+	}
 	t.scratch.reserve(d.pool.threads)
+	if len(t.works) < d.pool.threads {
+		t.works = make([]kernels.RelativeAttentionI8Work, d.pool.threads)
+	}
 
 	// Only the middle of the table is met.
 	skip := (pos.Rows+1)/2 - longest
@@ -87,16 +98,29 @@ func (t *relativeTask) block(worker, i int) {
 	dh := t.dim / t.count
 	switch t.step {
 	case packPositions:
-		t.heads[i].pos.Pack(t.pos[i*dh:], t.ldp, t.positions, dh)
+		if t.bytes {
+			t.heads[i].posI8.Pack(t.pos[i*dh:], t.ldp, t.positions, dh)
+		} else {
+			t.heads[i].pos.Pack(t.pos[i*dh:], t.ldp, t.positions, dh)
+		}
 	case packKeys:
 		off := i * dh
 		t.heads[i].kv.Pack(t.qkv[t.dim+off:], t.ldx, t.qkv[2*t.dim+off:], t.ldx, t.rows, dh)
 	case attendQueries:
-		h, r := i/t.queryParts, i%t.queryParts*queryRows
-		n := min(queryRows, t.rows-r)
-		u, v := t.bias[h*dh:][:dh], t.bias[t.ldb+h*dh:][:dh]
-		s := t.scratch.get(worker, kernels.RelativeAttentionScratch(n, t.rows, dh))
-		kernels.RelativeAttention(t.dst[r*t.ldd+h*dh:], t.ldd, t.qkv[r*t.ldx+h*dh:], t.ldx, n,
-			&t.heads[h].kv, &t.heads[h].pos, (t.positions-1)/2-r, u, v, t.scale, s)
+		t.attend(worker, i/t.queryParts, i%t.queryParts*queryRows)
 	}
+}
+
+// attend lets some of a head's queries attend, from row r on.
+func (t *relativeTask) attend(worker, h, r int) {
+	dh, head := t.dim/t.count, &t.heads[h]
+	n, first := min(queryRows, t.rows-r), (t.positions-1)/2-r
+	u, v := t.bias[h*dh:][:dh], t.bias[t.ldb+h*dh:][:dh]
+	dst, q := t.dst[r*t.ldd+h*dh:], t.qkv[r*t.ldx+h*dh:]
+	if t.bytes {
+		kernels.RelativeAttentionI8(dst, t.ldd, q, t.ldx, n, &head.kv.i8, &head.posI8, first, u, v, t.scale, &t.works[worker])
+		return
+	}
+	s := t.scratch.get(worker, kernels.RelativeAttentionScratch(n, t.rows, dh))
+	kernels.RelativeAttention(dst, t.ldd, q, t.ldx, n, &head.kv.f32, &head.pos, first, u, v, t.scale, s)
 }

@@ -283,8 +283,16 @@ func (w without) Read(dst []float32, name string, shape ...int) error {
 
 // TestEncoderBatches holds every recording in batches of several orders and group sizes to the recording alone, to the bit.
 func TestEncoderBatches(t *testing.T) {
-	tiny := openTiny(t, "hf")
-	e := newTestEncoder(t, tiny.Config, tiny)
+	for _, p := range []cpu.Precision{cpu.F32, cpu.Int8} {
+		t.Run(p.String(), func(t *testing.T) {
+			tiny := openTiny(t, "hf")
+			checkBatches(t, newEncoderOn(t, newPreciseDevice(t, p), tiny.Config, tiny))
+		})
+	}
+}
+
+func checkBatches(t *testing.T, e *encoder) {
+	t.Helper()
 	items := goldenItems(t, "tiny", nil)
 	items = append(items, goldenItem{"a frame", noise(128, 1)}, goldenItem{"nothing", nil}, goldenItem{"nine frames", noise(9*128, 2)},
 		// More than is kept of the positions.
