@@ -120,7 +120,9 @@ func askVersion(ctx context.Context, path string) ([]byte, error) {
 
 // soundForms are what Sniff finds and ffmpeg can decode, beside a container that Decode takes with
 // a codec that it does not.
-var soundForms = []string{"ac3", "amr", "ape", "asf", "avi", "flv", "mpeg-ps", "musepack", "wavpack"}
+var soundForms = []string{
+	"ac3", "amr", "ape", "asf", "avi", "dts", "flv", "mpeg-ps", "mpeg-ts", "musepack", "nist", "realmedia", "tta", "voc", "wavpack",
+}
 
 // Convertible reports whether ffmpeg, where it was not tried, can most likely decode what was found: it is a form
 // of sound, or a container that is taken with a codec that is not ("mp4 with AMR").

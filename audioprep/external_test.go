@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +76,74 @@ func TestFFmpegCorpus(t *testing.T) {
 				t.Errorf("other samples from memory (%v)", err)
 			}
 		})
+	}
+}
+
+// ffmpegMakes encodes what the arguments say and returns the file.
+func ffmpegMakes(t *testing.T, f *FFmpeg, args ...string) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "made")
+	if out, err := exec.Command(f.path, append(append([]string{"-v", "error"}, args...), path)...).CombinedOutput(); err != nil {
+		t.Skipf("this ffmpeg can't make the file: %v: %s", err, out)
+	}
+	return readFile(t, path)
+}
+
+// TestFFmpegTracks: the default track, or the one asked for, of a film whose sound only ffmpeg decodes.
+func TestFFmpegTracks(t *testing.T) {
+	f := realFFmpeg(t)
+	film := ffmpegMakes(t, f, "-f", "lavfi", "-i", "sine=d=1:f=440", "-f", "lavfi", "-i", "sine=d=2:f=440", "-map", "0", "-map", "1", "-c", "ac3",
+		"-metadata:s:a:1", "language=deu", "-disposition:a:0", "0", "-disposition:a:1", "default", "-f", "matroska")
+	for track, want := range map[int]struct {
+		track   int
+		seconds float64
+	}{0: {2, 2}, 1: {1, 1}, 2: {2, 2}} {
+		pcm, err := Decode(context.Background(), bytes.NewReader(film), Options{FFmpeg: f, Track: track})
+		if err != nil {
+			t.Fatal(err)
+		}
+		info := pcm.Info
+		if info.Track != want.track || math.Abs(info.Duration.Seconds()-want.seconds) > 0.1 || len(info.Tracks) != 2 {
+			t.Errorf("track %d: got %+v, want track %d of %v s", track, info, want.track, want.seconds)
+		}
+		if d := info.Tracks[1]; d.Codec != "ac3" || d.Language != "deu" || !d.Default || info.Tracks[0].Default {
+			t.Errorf("got tracks %+v", info.Tracks)
+		}
+	}
+}
+
+// TestFFmpegForms: forms that are known by sight alone.
+func TestFFmpegForms(t *testing.T) {
+	f := realFFmpeg(t)
+	sine := []string{"-f", "lavfi", "-i", "sine=d=1:f=440", "-ac", "1"}
+	for name, args := range map[string][]string{
+		"mpeg-ts": {"-c:a", "ac3", "-f", "mpegts"}, "mpeg-ps": {"-c:a", "mp2", "-f", "vob"}, "tta": {"-f", "tta"}, "voc": {"-f", "voc"},
+		"realmedia": {"-c:a", "real_144", "-ar", "8000", "-f", "rm"}, "dts": {"-c:a", "dca", "-strict", "-2", "-f", "dts"}, "flv": {"-c:a", "adpcm_swf", "-ar", "44100", "-f", "flv"},
+		"avi": {"-c:a", "wmav2", "-f", "avi"}, "ogg": {"-c:a", "libspeex", "-ar", "16000", "-f", "ogg"},
+	} {
+		t.Run(name, func(t *testing.T) { checkSine(t, f, ffmpegMakes(t, f, append(slices.Clone(sine), args...)...), name) })
+	}
+	t.Run("nist", func(t *testing.T) {
+		file := []byte("NIST_1A\n   1024\nchannel_count -i 1\nsample_rate -i 8000\nsample_n_bytes -i 2\nsample_byte_format -s2 01\nsample_sig_bits -i 16\nsample_coding -s3 pcm\nend_head\n")
+		file = append(file, bytes.Repeat([]byte(" "), 1024-len(file))...)
+		checkSine(t, f, append(file, encode(tone(1, 8000, 1, -18), "s16")...), "nist")
+	})
+}
+
+// checkSine checks a second of a tone at about -18 dBFS.
+func checkSine(t *testing.T, f *FFmpeg, file []byte, name string) {
+	t.Helper()
+	_, err := Decode(context.Background(), bytes.NewReader(file), Options{})
+	var format *FormatError
+	if !errors.As(err, &format) || !format.Convertible() || !strings.HasPrefix(format.Found, name) {
+		t.Errorf("without ffmpeg: got %v, want a FormatError that found %s", err, name)
+	}
+	i, err := Inspect(context.Background(), bytes.NewReader(file), Options{FFmpeg: f}, Label{}, 30*SampleRate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i.Container != name || i.Decoder != f.String() || i.Codec == "" || math.Abs(i.Duration.Seconds()-1) > 0.15 || math.Abs(i.Peak - -18) > 4 {
+		t.Errorf("got %+v", i)
 	}
 }
 

@@ -33,6 +33,13 @@ var labels = []struct {
 	{".wv", "wavpack", []string{"wavpack"}},
 	{".ape", "ape", []string{"ape"}},
 	{".avi", "video/msvideo video/avi", []string{"avi"}},
+	{".dts", "vnd.dts", []string{"dts"}},
+	{".tta", "tta", []string{"tta"}},
+	{".rm .ra .ram", "pn-realaudio vnd.rn-realaudio", []string{"realmedia"}},
+	{".voc", "voc", []string{"voc"}},
+	{".sph .nist", "", []string{"nist", "wav"}}, // the name says little
+	{".ts .m2ts .mts", "video/mp2t", []string{"mpeg-ts"}},
+	{".mpg .mpeg .vob", "video/mpeg", []string{"mpeg-ps", "mpeg-ts", "mp3", "mp2"}},
 	{".flv", "video/flv", []string{"flv"}},
 }
 

@@ -33,6 +33,14 @@ var magics = []magic{
 	{0, "MPCK", "musepack"},
 	{0, "ADIF", "aac"},
 	{0, "\x0b\x77", "ac3"},
+	{0, "\x7f\xfe\x80\x01", "dts"}, // of 16 bits, in either order of bytes, then of 14
+	{0, "\xfe\x7f\x01\x80", "dts"},
+	{0, "\x1f\xff\xe8\x00", "dts"},
+	{0, "\xff\x1f\x00\xe8", "dts"},
+	{0, "TTA1", "tta"},
+	{0, ".RMF", "realmedia"},
+	{0, "Creative Voice File\x1a", "voc"},
+	{0, "NIST_1A\n", "nist"}, // Sphere, in which speech corpora come
 	{0, "MThd", "midi"},
 	{0, "FLV\x01", "flv"},
 	{0, "\x00\x00\x01\xba", "mpeg-ps"},
@@ -72,6 +80,9 @@ func Sniff(head []byte) string {
 	}
 	if isMP4(head) {
 		return "mp4"
+	}
+	if isMPEGTS(head) {
+		return "mpeg-ts"
 	}
 	if isZlib(head) {
 		return "zlib"
@@ -163,6 +174,22 @@ func sniffText(head []byte) string {
 		return "json"
 	}
 	return "text"
+}
+
+// isMPEGTS recognises packets of 188 bytes that begin with 0x47 (ISO/IEC 13818-1, section 2.4.3), with or without the
+// four bytes of time that Blu-ray and cameras put before each.
+func isMPEGTS(b []byte) bool {
+	const packet, packets, sync = 188, 4, 0x47
+	for _, before := range []int{0, 4} {
+		found := 0
+		for at := before; at < len(b) && b[at] == sync && found < packets; at += before + packet {
+			found++
+		}
+		if found == packets {
+			return true
+		}
+	}
+	return false
 }
 
 // isZlib recognises a zlib header: deflate with a 32 KiB window, and a checksum
