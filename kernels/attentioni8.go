@@ -7,9 +7,11 @@ type AttentionI8Work struct {
 	q, p   Quantised // a strip of queries, and of their distributions
 	scores []float32 // [StripRows][t as padded]
 	sums   []float32 // [StripRows][dh as padded]
-	zeros  []float32 // no bias
 	corr   [StripRows]int32
 }
+
+// noBias is as long as one assembly call's columns may be, which bounds its time.
+var noBias [32 * tileCols]float32
 
 // AttentionI8 is [Attention] by integers: queries and distributions are fine rows, see [Quantised], keys and values bytes. What is
 // between the two products is float32. A row's bits depend on its query and the keys and values alone.
@@ -45,8 +47,6 @@ func AttentionI8(dst []float32, ldd int, q []float32, ldq, rows int, kv *PackedK
 func (w *AttentionI8Work) reserve(kv *PackedKVI8) {
 	w.scores = resize(w.scores, StripRows*roundUp(max(1, kv.t), padK))
 	w.sums = resize(w.sums, StripRows*roundUp(kv.dh, tileCols))
-	w.zeros = resize(w.zeros, tileCols)
-	clear(w.zeros)
 }
 
 // product sets c, [x.m][ldc], to the strip x times b.
@@ -54,14 +54,10 @@ func (w *AttentionI8Work) product(c []float32, ldc int, x *Quantised, b *PackedI
 	for r, sum := range x.sum {
 		w.corr[r] = b.offset * sum
 	}
-	t := tileI8{rows: x.m, groups: x.kp / groupK, lda: x.kp, ldb: b.kp * panelCols, ldc: ldc, corr: w.corr[:], rowScale: x.scale, bias: w.zeros}
-	t.activations(x, 0)
-	for j := 0; j < b.N; j += tileCols {
-		t.b, t.c, t.colScale = b.panels[j*b.kp:], c[j:], b.scale[j:]
-		t.ahead = 0
-		if j+tileCols < b.N {
-			t.ahead = tileCols * b.kp
-		}
+	const step = len(noBias)
+	for j := 0; j < b.N; j += step {
+		t := tileI8{rows: x.m, tiles: (min(step, b.N-j) + tileCols - 1) / tileCols, c: c[j:], ldc: ldc, corr: w.corr[:], bias: noBias[:]}
+		t.take(x, 0, b, j)
 		t.run()
 	}
 }

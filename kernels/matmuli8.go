@@ -37,25 +37,26 @@ func (s *matmulScratch) blockI8(x *Quantised, i, rows int, w *PackedI8, n, cols 
 	for r := range rows {
 		s.corr[r] = w.offset * x.sum[i+r]
 	}
-	for j := 0; j < cols; j += tileCols {
-		t := tileI8{
-			groups: x.kp / groupK, lda: x.kp, b: w.panels[(n+j)*w.kp:], ldb: w.kp * panelCols,
-			ldc: blockCols, colScale: w.scale[n+j:], bias: s.bias[j:],
-		}
-		if n+j+tileCols < w.N {
-			t.ahead = tileCols * w.kp
-		}
+	// Weights that all strips meet before the next ones come stay in the second-level cache.
+	step := max(1, nearBytes/(tileCols*w.kp)) * tileCols
+	for j := 0; j < cols; j += step {
 		for r := 0; r < rows; r += StripRows {
-			t.rows, t.corr, t.rowScale, t.c = min(StripRows, rows-r), s.corr[r:], x.scale[i+r:], s.sum[r*blockCols+j:]
-			t.activations(x, i+r)
+			t := tileI8{
+				rows: min(StripRows, rows-r), tiles: (min(step, cols-j) + tileCols - 1) / tileCols,
+				c: s.sum[r*blockCols+j:], ldc: blockCols, corr: s.corr[r:], bias: s.bias[j:],
+			}
+			t.take(x, i+r, w, n+j)
 			t.run()
 		}
 	}
 }
 
-// tileI8 is a strip times 32 columns, as tileI8Generic says.
+// nearBytes is how much of the weights is near at once.
+const nearBytes = 128 << 10
+
+// tileI8 is a strip times tiles times 32 columns, as runGeneric says. An assembly kernel moves b, c, colScale and bias.
 type tileI8 struct {
-	rows, groups int // groups counts fours of k, a multiple of four
+	rows, groups, tiles int // groups counts fours of k, a multiple of four
 
 	lo   []int8  // [rows][lda], or nil
 	wide []int16 // [rows][lda], or nil
@@ -63,8 +64,9 @@ type tileI8 struct {
 	list []uint32 // where groups with high bytes lie in a panel
 	high []int8   // [len(list)][StripRows][4]
 
-	b   []uint8 // two panels, ldb apart
-	ldb int
+	b     []uint8 // panels, ldb apart
+	ldb   int
+	ahead int // elements of b from here to what is read next, a hint
 
 	c        []float32 // [rows][ldc]
 	ldc      int
@@ -72,12 +74,12 @@ type tileI8 struct {
 	rowScale []float32
 	colScale []float32
 	bias     []float32
-
-	ahead int // elements of b from here to where the caller will read next, a hint
 }
 
-// activations takes the strip that begins at row i of x.
-func (t *tileI8) activations(x *Quantised, i int) {
+// take sets the factors: the strip that begins at row i of x, and the weights from column n on.
+func (t *tileI8) take(x *Quantised, i int, w *PackedI8, n int) {
+	t.groups, t.lda, t.rowScale = x.kp/groupK, x.kp, x.scale[i:]
+	t.b, t.ldb, t.ahead, t.colScale = w.panels[n*w.kp:], panelCols*w.kp, tileCols*w.kp, w.scale[n:]
 	if x.wideRows() {
 		t.wide = x.wide[i*x.kp:]
 		return
@@ -88,21 +90,4 @@ func (t *tileI8) activations(x *Quantised, i int) {
 		t.list = x.list[strip*x.kp/groupK:][:x.count[strip]]
 		t.high = x.high[strip*x.kp*StripRows:]
 	}
-}
-
-// part is the tile without its first rows and columns, which are whole halves of a panel.
-func (t tileI8) part(row, col int) tileI8 {
-	t.rows -= row
-	t.c, t.corr, t.rowScale = t.c[row*t.ldc+col:], t.corr[row:], t.rowScale[row:]
-	t.colScale, t.bias = t.colScale[col:], t.bias[col:]
-	t.b = t.b[col/panelCols*t.ldb+col%panelCols*groupK:]
-	if t.wide != nil {
-		t.wide = t.wide[row*t.lda:]
-	} else {
-		t.lo = t.lo[row*t.lda:]
-	}
-	if len(t.list) > 0 {
-		t.high = t.high[row*groupK:]
-	}
-	return t
 }

@@ -2,8 +2,8 @@
 
 package kernels
 
-// The tiles below are tileI8Generic's, the one of AVX-512 whole, those of AVX2 registers for at most six rows and one panel, or half a
-// panel with 16-bit activations.
+// The tiles below are tileI8Generic's, that of AVX-512 of 32 columns, those of AVX2 registers of at most six rows and 16 columns, or
+// eight with 16-bit activations.
 
 //go:noescape
 func tileI8AVX512VNNI(t *tileI8)
@@ -27,25 +27,44 @@ func (t *tileI8) run() {
 	switch {
 	case useVNNI512:
 		tileI8AVX512VNNI(t)
-	case useVNNI:
-		t.inParts(panelCols, tileI8AVXVNNI)
-	case useAVX2 && t.wide != nil:
-		t.inParts(panelCols/2, tileI16AVX2)
 	case useAVX2:
-		t.inParts(panelCols, tileI8AVX2)
+		t.runHalves()
 	default:
 		t.runGeneric()
 	}
 }
 
-// inParts runs a tile of six rows and cols columns as often as it takes.
-func (t *tileI8) inParts(cols int, tile func(*tileI8)) {
+// runHalves runs tiles of AVX2 registers, six rows at a time.
+func (t *tileI8) runHalves() {
 	const rows = StripRows / 2
+	panels, h := t.tiles*tileCols/panelCols, *t
 	for row := 0; row < t.rows; row += rows {
-		for col := 0; col < tileCols; col += cols {
-			p := t.part(row, col)
-			p.rows = min(p.rows, rows)
-			tile(&p)
+		h.rows = min(rows, t.rows-row)
+		h.corr, h.rowScale = t.corr[row:], t.rowScale[row:]
+		if t.wide != nil {
+			h.wide = t.wide[row*t.lda:]
+			t.runPanels(&h, row, panels)
+			continue
 		}
+		h.lo = t.lo[row*t.lda:]
+		if len(t.list) > 0 {
+			h.high = t.high[row*groupK:]
+		}
+		h.tiles, h.b, h.c, h.colScale, h.bias = panels, t.b, t.c[row*t.ldc:], t.colScale, t.bias
+		if useVNNI {
+			tileI8AVXVNNI(&h)
+		} else {
+			tileI8AVX2(&h)
+		}
+	}
+}
+
+// runPanels runs the tiles of half a panel.
+func (t *tileI8) runPanels(h *tileI8, row, panels int) {
+	const half = panelCols / 2
+	for col := 0; col < panels*panelCols; col += half {
+		h.tiles, h.b = 1, t.b[col/panelCols*t.ldb+col%panelCols*groupK:]
+		h.c, h.colScale, h.bias = t.c[row*t.ldc+col:], t.colScale[col:], t.bias[col:]
+		tileI16AVX2(h)
 	}
 }

@@ -485,6 +485,17 @@ loop3:
 	VMULPS 64(BX), Z24, Z25
 	VFMADD213PS 64(SI), Z25, Z23
 	VMOVUPS Z23, 64(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done4
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $128, tileI8_c(DX)
+	ADDQ $128, tileI8_colScale(DX)
+	ADDQ $128, tileI8_bias(DX)
+	JMP rows12
+done4:
 	VZEROUPPER
 	RET
 rows11:
@@ -515,13 +526,13 @@ rows11:
 	VPXORD Z21, Z21, Z21
 	MOVQ tileI8_list+8(DX), CX
 	TESTQ CX, CX
-	JEQ low5
+	JEQ low6
 	MOVQ tileI8_list(DX), R12
 	MOVQ tileI8_high(DX), R11
 	MOVQ DI, R9
 	MOVQ BX, R10
 	PCALIGN $32
-high4:
+high5:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -563,7 +574,7 @@ high4:
 	ADDQ $4, R12
 	ADDQ $48, R11
 	DECQ CX
-	JNZ high4
+	JNZ high5
 	MOVQ R9, DI
 	MOVQ R10, BX
 	VPSLLD $8, Z0, Z0
@@ -588,7 +599,7 @@ high4:
 	VPSLLD $8, Z19, Z19
 	VPSLLD $8, Z20, Z20
 	VPSLLD $8, Z21, Z21
-low5:
+low6:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -599,7 +610,7 @@ low5:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop6:
+loop7:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -755,7 +766,7 @@ loop6:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop6
+	JNZ loop7
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -905,6 +916,17 @@ loop6:
 	VMULPS 64(BX), Z24, Z25
 	VFMADD213PS 64(SI), Z25, Z21
 	VMOVUPS Z21, 64(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done8
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $128, tileI8_c(DX)
+	ADDQ $128, tileI8_colScale(DX)
+	ADDQ $128, tileI8_bias(DX)
+	JMP rows11
+done8:
 	VZEROUPPER
 	RET
 rows10:
@@ -933,13 +955,13 @@ rows10:
 	VPXORD Z19, Z19, Z19
 	MOVQ tileI8_list+8(DX), CX
 	TESTQ CX, CX
-	JEQ low8
+	JEQ low10
 	MOVQ tileI8_list(DX), R12
 	MOVQ tileI8_high(DX), R11
 	MOVQ DI, R9
 	MOVQ BX, R10
 	PCALIGN $32
-high7:
+high9:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -978,7 +1000,7 @@ high7:
 	ADDQ $4, R12
 	ADDQ $48, R11
 	DECQ CX
-	JNZ high7
+	JNZ high9
 	MOVQ R9, DI
 	MOVQ R10, BX
 	VPSLLD $8, Z0, Z0
@@ -1001,7 +1023,7 @@ high7:
 	VPSLLD $8, Z17, Z17
 	VPSLLD $8, Z18, Z18
 	VPSLLD $8, Z19, Z19
-low8:
+low10:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -1012,7 +1034,7 @@ low8:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop9:
+loop11:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -1156,7 +1178,7 @@ loop9:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop9
+	JNZ loop11
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -1293,6 +1315,17 @@ loop9:
 	VMULPS 64(BX), Z24, Z25
 	VFMADD213PS 64(SI), Z25, Z19
 	VMOVUPS Z19, 64(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done12
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $128, tileI8_c(DX)
+	ADDQ $128, tileI8_colScale(DX)
+	ADDQ $128, tileI8_bias(DX)
+	JMP rows10
+done12:
 	VZEROUPPER
 	RET
 rows9:
@@ -1319,13 +1352,13 @@ rows9:
 	VPXORD Z17, Z17, Z17
 	MOVQ tileI8_list+8(DX), CX
 	TESTQ CX, CX
-	JEQ low11
+	JEQ low14
 	MOVQ tileI8_list(DX), R12
 	MOVQ tileI8_high(DX), R11
 	MOVQ DI, R9
 	MOVQ BX, R10
 	PCALIGN $32
-high10:
+high13:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -1361,7 +1394,7 @@ high10:
 	ADDQ $4, R12
 	ADDQ $48, R11
 	DECQ CX
-	JNZ high10
+	JNZ high13
 	MOVQ R9, DI
 	MOVQ R10, BX
 	VPSLLD $8, Z0, Z0
@@ -1382,7 +1415,7 @@ high10:
 	VPSLLD $8, Z15, Z15
 	VPSLLD $8, Z16, Z16
 	VPSLLD $8, Z17, Z17
-low11:
+low14:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -1392,7 +1425,7 @@ low11:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop12:
+loop15:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -1523,7 +1556,7 @@ loop12:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop12
+	JNZ loop15
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -1647,6 +1680,17 @@ loop12:
 	VMULPS 64(BX), Z24, Z25
 	VFMADD213PS 64(SI), Z25, Z17
 	VMOVUPS Z17, 64(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done16
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $128, tileI8_c(DX)
+	ADDQ $128, tileI8_colScale(DX)
+	ADDQ $128, tileI8_bias(DX)
+	JMP rows9
+done16:
 	VZEROUPPER
 	RET
 rows8:
@@ -1671,13 +1715,13 @@ rows8:
 	VPXORD Z15, Z15, Z15
 	MOVQ tileI8_list+8(DX), CX
 	TESTQ CX, CX
-	JEQ low14
+	JEQ low18
 	MOVQ tileI8_list(DX), R12
 	MOVQ tileI8_high(DX), R11
 	MOVQ DI, R9
 	MOVQ BX, R10
 	PCALIGN $32
-high13:
+high17:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -1710,7 +1754,7 @@ high13:
 	ADDQ $4, R12
 	ADDQ $48, R11
 	DECQ CX
-	JNZ high13
+	JNZ high17
 	MOVQ R9, DI
 	MOVQ R10, BX
 	VPSLLD $8, Z0, Z0
@@ -1729,7 +1773,7 @@ high13:
 	VPSLLD $8, Z13, Z13
 	VPSLLD $8, Z14, Z14
 	VPSLLD $8, Z15, Z15
-low14:
+low18:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -1739,7 +1783,7 @@ low14:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop15:
+loop19:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -1858,7 +1902,7 @@ loop15:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop15
+	JNZ loop19
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -1969,6 +2013,17 @@ loop15:
 	VMULPS 64(BX), Z24, Z25
 	VFMADD213PS 64(SI), Z25, Z15
 	VMOVUPS Z15, 64(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done20
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $128, tileI8_c(DX)
+	ADDQ $128, tileI8_colScale(DX)
+	ADDQ $128, tileI8_bias(DX)
+	JMP rows8
+done20:
 	VZEROUPPER
 	RET
 rows7:
@@ -1991,13 +2046,13 @@ rows7:
 	VPXORD Z13, Z13, Z13
 	MOVQ tileI8_list+8(DX), CX
 	TESTQ CX, CX
-	JEQ low17
+	JEQ low22
 	MOVQ tileI8_list(DX), R12
 	MOVQ tileI8_high(DX), R11
 	MOVQ DI, R9
 	MOVQ BX, R10
 	PCALIGN $32
-high16:
+high21:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -2027,7 +2082,7 @@ high16:
 	ADDQ $4, R12
 	ADDQ $48, R11
 	DECQ CX
-	JNZ high16
+	JNZ high21
 	MOVQ R9, DI
 	MOVQ R10, BX
 	VPSLLD $8, Z0, Z0
@@ -2044,7 +2099,7 @@ high16:
 	VPSLLD $8, Z11, Z11
 	VPSLLD $8, Z12, Z12
 	VPSLLD $8, Z13, Z13
-low17:
+low22:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -2054,7 +2109,7 @@ low17:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop18:
+loop23:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -2161,7 +2216,7 @@ loop18:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop18
+	JNZ loop23
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -2259,6 +2314,17 @@ loop18:
 	VMULPS 64(BX), Z24, Z25
 	VFMADD213PS 64(SI), Z25, Z13
 	VMOVUPS Z13, 64(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done24
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $128, tileI8_c(DX)
+	ADDQ $128, tileI8_colScale(DX)
+	ADDQ $128, tileI8_bias(DX)
+	JMP rows7
+done24:
 	VZEROUPPER
 	RET
 rows6:
@@ -2279,13 +2345,13 @@ rows6:
 	VPXORD Z11, Z11, Z11
 	MOVQ tileI8_list+8(DX), CX
 	TESTQ CX, CX
-	JEQ low20
+	JEQ low26
 	MOVQ tileI8_list(DX), R12
 	MOVQ tileI8_high(DX), R11
 	MOVQ DI, R9
 	MOVQ BX, R10
 	PCALIGN $32
-high19:
+high25:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -2312,7 +2378,7 @@ high19:
 	ADDQ $4, R12
 	ADDQ $48, R11
 	DECQ CX
-	JNZ high19
+	JNZ high25
 	MOVQ R9, DI
 	MOVQ R10, BX
 	VPSLLD $8, Z0, Z0
@@ -2327,7 +2393,7 @@ high19:
 	VPSLLD $8, Z9, Z9
 	VPSLLD $8, Z10, Z10
 	VPSLLD $8, Z11, Z11
-low20:
+low26:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -2336,7 +2402,7 @@ low20:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop21:
+loop27:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -2430,7 +2496,7 @@ loop21:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop21
+	JNZ loop27
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -2515,6 +2581,17 @@ loop21:
 	VMULPS 64(BX), Z24, Z25
 	VFMADD213PS 64(SI), Z25, Z11
 	VMOVUPS Z11, 64(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done28
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $128, tileI8_c(DX)
+	ADDQ $128, tileI8_colScale(DX)
+	ADDQ $128, tileI8_bias(DX)
+	JMP rows6
+done28:
 	VZEROUPPER
 	RET
 rows5:
@@ -2533,13 +2610,13 @@ rows5:
 	VPXORD Z9, Z9, Z9
 	MOVQ tileI8_list+8(DX), CX
 	TESTQ CX, CX
-	JEQ low23
+	JEQ low30
 	MOVQ tileI8_list(DX), R12
 	MOVQ tileI8_high(DX), R11
 	MOVQ DI, R9
 	MOVQ BX, R10
 	PCALIGN $32
-high22:
+high29:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -2563,7 +2640,7 @@ high22:
 	ADDQ $4, R12
 	ADDQ $48, R11
 	DECQ CX
-	JNZ high22
+	JNZ high29
 	MOVQ R9, DI
 	MOVQ R10, BX
 	VPSLLD $8, Z0, Z0
@@ -2576,7 +2653,7 @@ high22:
 	VPSLLD $8, Z7, Z7
 	VPSLLD $8, Z8, Z8
 	VPSLLD $8, Z9, Z9
-low23:
+low30:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -2585,7 +2662,7 @@ low23:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop24:
+loop31:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -2667,7 +2744,7 @@ loop24:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop24
+	JNZ loop31
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -2739,6 +2816,17 @@ loop24:
 	VMULPS 64(BX), Z24, Z25
 	VFMADD213PS 64(SI), Z25, Z9
 	VMOVUPS Z9, 64(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done32
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $128, tileI8_c(DX)
+	ADDQ $128, tileI8_colScale(DX)
+	ADDQ $128, tileI8_bias(DX)
+	JMP rows5
+done32:
 	VZEROUPPER
 	RET
 rows4:
@@ -2755,13 +2843,13 @@ rows4:
 	VPXORD Z7, Z7, Z7
 	MOVQ tileI8_list+8(DX), CX
 	TESTQ CX, CX
-	JEQ low26
+	JEQ low34
 	MOVQ tileI8_list(DX), R12
 	MOVQ tileI8_high(DX), R11
 	MOVQ DI, R9
 	MOVQ BX, R10
 	PCALIGN $32
-high25:
+high33:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -2782,7 +2870,7 @@ high25:
 	ADDQ $4, R12
 	ADDQ $48, R11
 	DECQ CX
-	JNZ high25
+	JNZ high33
 	MOVQ R9, DI
 	MOVQ R10, BX
 	VPSLLD $8, Z0, Z0
@@ -2793,7 +2881,7 @@ high25:
 	VPSLLD $8, Z5, Z5
 	VPSLLD $8, Z6, Z6
 	VPSLLD $8, Z7, Z7
-low26:
+low34:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -2802,7 +2890,7 @@ low26:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop27:
+loop35:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -2872,7 +2960,7 @@ loop27:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop27
+	JNZ loop35
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -2931,6 +3019,17 @@ loop27:
 	VMULPS 64(BX), Z24, Z25
 	VFMADD213PS 64(SI), Z25, Z7
 	VMOVUPS Z7, 64(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done36
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $128, tileI8_c(DX)
+	ADDQ $128, tileI8_colScale(DX)
+	ADDQ $128, tileI8_bias(DX)
+	JMP rows4
+done36:
 	VZEROUPPER
 	RET
 rows3:
@@ -2945,13 +3044,13 @@ rows3:
 	VPXORD Z5, Z5, Z5
 	MOVQ tileI8_list+8(DX), CX
 	TESTQ CX, CX
-	JEQ low29
+	JEQ low38
 	MOVQ tileI8_list(DX), R12
 	MOVQ tileI8_high(DX), R11
 	MOVQ DI, R9
 	MOVQ BX, R10
 	PCALIGN $32
-high28:
+high37:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -2969,7 +3068,7 @@ high28:
 	ADDQ $4, R12
 	ADDQ $48, R11
 	DECQ CX
-	JNZ high28
+	JNZ high37
 	MOVQ R9, DI
 	MOVQ R10, BX
 	VPSLLD $8, Z0, Z0
@@ -2978,14 +3077,14 @@ high28:
 	VPSLLD $8, Z3, Z3
 	VPSLLD $8, Z4, Z4
 	VPSLLD $8, Z5, Z5
-low29:
+low38:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	MOVQ tileI8_groups(DX), CX
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop30:
+loop39:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -3042,7 +3141,7 @@ loop30:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop30
+	JNZ loop39
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -3088,6 +3187,17 @@ loop30:
 	VMULPS 64(BX), Z24, Z25
 	VFMADD213PS 64(SI), Z25, Z5
 	VMOVUPS Z5, 64(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done40
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $128, tileI8_c(DX)
+	ADDQ $128, tileI8_colScale(DX)
+	ADDQ $128, tileI8_bias(DX)
+	JMP rows3
+done40:
 	VZEROUPPER
 	RET
 rows2:
@@ -3100,13 +3210,13 @@ rows2:
 	VPXORD Z3, Z3, Z3
 	MOVQ tileI8_list+8(DX), CX
 	TESTQ CX, CX
-	JEQ low32
+	JEQ low42
 	MOVQ tileI8_list(DX), R12
 	MOVQ tileI8_high(DX), R11
 	MOVQ DI, R9
 	MOVQ BX, R10
 	PCALIGN $32
-high31:
+high41:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -3121,21 +3231,21 @@ high31:
 	ADDQ $4, R12
 	ADDQ $48, R11
 	DECQ CX
-	JNZ high31
+	JNZ high41
 	MOVQ R9, DI
 	MOVQ R10, BX
 	VPSLLD $8, Z0, Z0
 	VPSLLD $8, Z1, Z1
 	VPSLLD $8, Z2, Z2
 	VPSLLD $8, Z3, Z3
-low32:
+low42:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	MOVQ tileI8_groups(DX), CX
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop33:
+loop43:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -3180,7 +3290,7 @@ loop33:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop33
+	JNZ loop43
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -3213,6 +3323,17 @@ loop33:
 	VMULPS 64(BX), Z24, Z25
 	VFMADD213PS 64(SI), Z25, Z3
 	VMOVUPS Z3, 64(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done44
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $128, tileI8_c(DX)
+	ADDQ $128, tileI8_colScale(DX)
+	ADDQ $128, tileI8_bias(DX)
+	JMP rows2
+done44:
 	VZEROUPPER
 	RET
 rows1:
@@ -3223,13 +3344,13 @@ rows1:
 	VPXORD Z1, Z1, Z1
 	MOVQ tileI8_list+8(DX), CX
 	TESTQ CX, CX
-	JEQ low35
+	JEQ low46
 	MOVQ tileI8_list(DX), R12
 	MOVQ tileI8_high(DX), R11
 	MOVQ DI, R9
 	MOVQ BX, R10
 	PCALIGN $32
-high34:
+high45:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -3241,19 +3362,19 @@ high34:
 	ADDQ $4, R12
 	ADDQ $48, R11
 	DECQ CX
-	JNZ high34
+	JNZ high45
 	MOVQ R9, DI
 	MOVQ R10, BX
 	VPSLLD $8, Z0, Z0
 	VPSLLD $8, Z1, Z1
-low35:
+low46:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	MOVQ tileI8_groups(DX), CX
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop36:
+loop47:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -3286,7 +3407,7 @@ loop36:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop36
+	JNZ loop47
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -3306,6 +3427,17 @@ loop36:
 	VMULPS 64(BX), Z24, Z25
 	VFMADD213PS 64(SI), Z25, Z1
 	VMOVUPS Z1, 64(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done48
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $128, tileI8_c(DX)
+	ADDQ $128, tileI8_colScale(DX)
+	ADDQ $128, tileI8_bias(DX)
+	JMP rows1
+done48:
 	VZEROUPPER
 	RET
 
@@ -3345,13 +3477,13 @@ rows6:
 	VXORPS Y11, Y11, Y11
 	MOVQ tileI8_list+8(DX), CX
 	TESTQ CX, CX
-	JEQ low38
+	JEQ low50
 	MOVQ tileI8_list(DX), R12
 	MOVQ tileI8_high(DX), R11
 	MOVQ DI, R9
 	MOVQ BX, R10
 	PCALIGN $32
-high37:
+high49:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	VMOVDQU 0(DI), Y12
@@ -3377,7 +3509,7 @@ high37:
 	ADDQ $4, R12
 	ADDQ $48, R11
 	DECQ CX
-	JNZ high37
+	JNZ high49
 	MOVQ R9, DI
 	MOVQ R10, BX
 	VPSLLD $8, Y0, Y0
@@ -3392,7 +3524,7 @@ high37:
 	VPSLLD $8, Y9, Y9
 	VPSLLD $8, Y10, Y10
 	VPSLLD $8, Y11, Y11
-low38:
+low50:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -3401,7 +3533,7 @@ low38:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop39:
+loop51:
 	PREFETCHT1 0(DI)(AX*1)
 	VMOVDQU 0(DI), Y12
 	VMOVDQU 32(DI), Y13
@@ -3490,7 +3622,7 @@ loop39:
 	ADDQ $16, R9
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop39
+	JNZ loop51
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -3575,6 +3707,16 @@ loop39:
 	VMULPS 32(BX), Y12, Y13
 	VFMADD213PS 32(SI), Y13, Y11
 	VMOVUPS Y11, 32(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done52
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $64, tileI8_c(DX)
+	ADDQ $64, tileI8_colScale(DX)
+	ADDQ $64, tileI8_bias(DX)
+	JMP rows6
+done52:
 	VZEROUPPER
 	RET
 rows5:
@@ -3593,13 +3735,13 @@ rows5:
 	VXORPS Y9, Y9, Y9
 	MOVQ tileI8_list+8(DX), CX
 	TESTQ CX, CX
-	JEQ low41
+	JEQ low54
 	MOVQ tileI8_list(DX), R12
 	MOVQ tileI8_high(DX), R11
 	MOVQ DI, R9
 	MOVQ BX, R10
 	PCALIGN $32
-high40:
+high53:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	VMOVDQU 0(DI), Y12
@@ -3622,7 +3764,7 @@ high40:
 	ADDQ $4, R12
 	ADDQ $48, R11
 	DECQ CX
-	JNZ high40
+	JNZ high53
 	MOVQ R9, DI
 	MOVQ R10, BX
 	VPSLLD $8, Y0, Y0
@@ -3635,7 +3777,7 @@ high40:
 	VPSLLD $8, Y7, Y7
 	VPSLLD $8, Y8, Y8
 	VPSLLD $8, Y9, Y9
-low41:
+low54:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -3644,7 +3786,7 @@ low41:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop42:
+loop55:
 	PREFETCHT1 0(DI)(AX*1)
 	VMOVDQU 0(DI), Y12
 	VMOVDQU 32(DI), Y13
@@ -3721,7 +3863,7 @@ loop42:
 	ADDQ $16, R9
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop42
+	JNZ loop55
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -3793,6 +3935,16 @@ loop42:
 	VMULPS 32(BX), Y12, Y13
 	VFMADD213PS 32(SI), Y13, Y9
 	VMOVUPS Y9, 32(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done56
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $64, tileI8_c(DX)
+	ADDQ $64, tileI8_colScale(DX)
+	ADDQ $64, tileI8_bias(DX)
+	JMP rows5
+done56:
 	VZEROUPPER
 	RET
 rows4:
@@ -3809,13 +3961,13 @@ rows4:
 	VXORPS Y7, Y7, Y7
 	MOVQ tileI8_list+8(DX), CX
 	TESTQ CX, CX
-	JEQ low44
+	JEQ low58
 	MOVQ tileI8_list(DX), R12
 	MOVQ tileI8_high(DX), R11
 	MOVQ DI, R9
 	MOVQ BX, R10
 	PCALIGN $32
-high43:
+high57:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	VMOVDQU 0(DI), Y12
@@ -3835,7 +3987,7 @@ high43:
 	ADDQ $4, R12
 	ADDQ $48, R11
 	DECQ CX
-	JNZ high43
+	JNZ high57
 	MOVQ R9, DI
 	MOVQ R10, BX
 	VPSLLD $8, Y0, Y0
@@ -3846,7 +3998,7 @@ high43:
 	VPSLLD $8, Y5, Y5
 	VPSLLD $8, Y6, Y6
 	VPSLLD $8, Y7, Y7
-low44:
+low58:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -3855,7 +4007,7 @@ low44:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop45:
+loop59:
 	PREFETCHT1 0(DI)(AX*1)
 	VMOVDQU 0(DI), Y12
 	VMOVDQU 32(DI), Y13
@@ -3920,7 +4072,7 @@ loop45:
 	ADDQ $16, R9
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop45
+	JNZ loop59
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -3979,6 +4131,16 @@ loop45:
 	VMULPS 32(BX), Y12, Y13
 	VFMADD213PS 32(SI), Y13, Y7
 	VMOVUPS Y7, 32(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done60
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $64, tileI8_c(DX)
+	ADDQ $64, tileI8_colScale(DX)
+	ADDQ $64, tileI8_bias(DX)
+	JMP rows4
+done60:
 	VZEROUPPER
 	RET
 rows3:
@@ -3993,13 +4155,13 @@ rows3:
 	VXORPS Y5, Y5, Y5
 	MOVQ tileI8_list+8(DX), CX
 	TESTQ CX, CX
-	JEQ low47
+	JEQ low62
 	MOVQ tileI8_list(DX), R12
 	MOVQ tileI8_high(DX), R11
 	MOVQ DI, R9
 	MOVQ BX, R10
 	PCALIGN $32
-high46:
+high61:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	VMOVDQU 0(DI), Y12
@@ -4016,7 +4178,7 @@ high46:
 	ADDQ $4, R12
 	ADDQ $48, R11
 	DECQ CX
-	JNZ high46
+	JNZ high61
 	MOVQ R9, DI
 	MOVQ R10, BX
 	VPSLLD $8, Y0, Y0
@@ -4025,14 +4187,14 @@ high46:
 	VPSLLD $8, Y3, Y3
 	VPSLLD $8, Y4, Y4
 	VPSLLD $8, Y5, Y5
-low47:
+low62:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	MOVQ tileI8_groups(DX), CX
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop48:
+loop63:
 	PREFETCHT1 0(DI)(AX*1)
 	VMOVDQU 0(DI), Y12
 	VMOVDQU 32(DI), Y13
@@ -4084,7 +4246,7 @@ loop48:
 	ADDQ $16, SI
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop48
+	JNZ loop63
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -4130,6 +4292,16 @@ loop48:
 	VMULPS 32(BX), Y12, Y13
 	VFMADD213PS 32(SI), Y13, Y5
 	VMOVUPS Y5, 32(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done64
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $64, tileI8_c(DX)
+	ADDQ $64, tileI8_colScale(DX)
+	ADDQ $64, tileI8_bias(DX)
+	JMP rows3
+done64:
 	VZEROUPPER
 	RET
 rows2:
@@ -4142,13 +4314,13 @@ rows2:
 	VXORPS Y3, Y3, Y3
 	MOVQ tileI8_list+8(DX), CX
 	TESTQ CX, CX
-	JEQ low50
+	JEQ low66
 	MOVQ tileI8_list(DX), R12
 	MOVQ tileI8_high(DX), R11
 	MOVQ DI, R9
 	MOVQ BX, R10
 	PCALIGN $32
-high49:
+high65:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	VMOVDQU 0(DI), Y12
@@ -4162,21 +4334,21 @@ high49:
 	ADDQ $4, R12
 	ADDQ $48, R11
 	DECQ CX
-	JNZ high49
+	JNZ high65
 	MOVQ R9, DI
 	MOVQ R10, BX
 	VPSLLD $8, Y0, Y0
 	VPSLLD $8, Y1, Y1
 	VPSLLD $8, Y2, Y2
 	VPSLLD $8, Y3, Y3
-low50:
+low66:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	MOVQ tileI8_groups(DX), CX
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop51:
+loop67:
 	PREFETCHT1 0(DI)(AX*1)
 	VMOVDQU 0(DI), Y12
 	VMOVDQU 32(DI), Y13
@@ -4216,7 +4388,7 @@ loop51:
 	ADDQ $16, SI
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop51
+	JNZ loop67
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -4249,6 +4421,16 @@ loop51:
 	VMULPS 32(BX), Y12, Y13
 	VFMADD213PS 32(SI), Y13, Y3
 	VMOVUPS Y3, 32(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done68
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $64, tileI8_c(DX)
+	ADDQ $64, tileI8_colScale(DX)
+	ADDQ $64, tileI8_bias(DX)
+	JMP rows2
+done68:
 	VZEROUPPER
 	RET
 rows1:
@@ -4259,13 +4441,13 @@ rows1:
 	VXORPS Y1, Y1, Y1
 	MOVQ tileI8_list+8(DX), CX
 	TESTQ CX, CX
-	JEQ low53
+	JEQ low70
 	MOVQ tileI8_list(DX), R12
 	MOVQ tileI8_high(DX), R11
 	MOVQ DI, R9
 	MOVQ BX, R10
 	PCALIGN $32
-high52:
+high69:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	VMOVDQU 0(DI), Y12
@@ -4276,19 +4458,19 @@ high52:
 	ADDQ $4, R12
 	ADDQ $48, R11
 	DECQ CX
-	JNZ high52
+	JNZ high69
 	MOVQ R9, DI
 	MOVQ R10, BX
 	VPSLLD $8, Y0, Y0
 	VPSLLD $8, Y1, Y1
-low53:
+low70:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	MOVQ tileI8_groups(DX), CX
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop54:
+loop71:
 	PREFETCHT1 0(DI)(AX*1)
 	VMOVDQU 0(DI), Y12
 	VMOVDQU 32(DI), Y13
@@ -4316,7 +4498,7 @@ loop54:
 	ADDQ $16, SI
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop54
+	JNZ loop71
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -4336,6 +4518,16 @@ loop54:
 	VMULPS 32(BX), Y12, Y13
 	VFMADD213PS 32(SI), Y13, Y1
 	VMOVUPS Y1, 32(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done72
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $64, tileI8_c(DX)
+	ADDQ $64, tileI8_colScale(DX)
+	ADDQ $64, tileI8_bias(DX)
+	JMP rows1
+done72:
 	VZEROUPPER
 	RET
 
@@ -4383,7 +4575,7 @@ rows6:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop55:
+loop73:
 	PREFETCHT1 0(DI)(AX*1)
 	VPBROADCASTD 0(SI), Y14
 	VMOVDQU 0(DI), Y12
@@ -4608,7 +4800,7 @@ loop55:
 	ADDQ $16, R9
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop55
+	JNZ loop73
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -4693,6 +4885,16 @@ loop55:
 	VMULPS 32(BX), Y12, Y13
 	VFMADD213PS 32(SI), Y13, Y11
 	VMOVUPS Y11, 32(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done74
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $64, tileI8_c(DX)
+	ADDQ $64, tileI8_colScale(DX)
+	ADDQ $64, tileI8_bias(DX)
+	JMP rows6
+done74:
 	VZEROUPPER
 	RET
 rows5:
@@ -4719,7 +4921,7 @@ rows5:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop56:
+loop75:
 	PREFETCHT1 0(DI)(AX*1)
 	VPBROADCASTD 0(SI), Y14
 	VMOVDQU 0(DI), Y12
@@ -4908,7 +5110,7 @@ loop56:
 	ADDQ $16, R9
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop56
+	JNZ loop75
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -4980,6 +5182,16 @@ loop56:
 	VMULPS 32(BX), Y12, Y13
 	VFMADD213PS 32(SI), Y13, Y9
 	VMOVUPS Y9, 32(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done76
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $64, tileI8_c(DX)
+	ADDQ $64, tileI8_colScale(DX)
+	ADDQ $64, tileI8_bias(DX)
+	JMP rows5
+done76:
 	VZEROUPPER
 	RET
 rows4:
@@ -5004,7 +5216,7 @@ rows4:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop57:
+loop77:
 	PREFETCHT1 0(DI)(AX*1)
 	VPBROADCASTD 0(SI), Y14
 	VMOVDQU 0(DI), Y12
@@ -5157,7 +5369,7 @@ loop57:
 	ADDQ $16, R9
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop57
+	JNZ loop77
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -5216,6 +5428,16 @@ loop57:
 	VMULPS 32(BX), Y12, Y13
 	VFMADD213PS 32(SI), Y13, Y7
 	VMOVUPS Y7, 32(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done78
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $64, tileI8_c(DX)
+	ADDQ $64, tileI8_colScale(DX)
+	ADDQ $64, tileI8_bias(DX)
+	JMP rows4
+done78:
 	VZEROUPPER
 	RET
 rows3:
@@ -5236,7 +5458,7 @@ rows3:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop58:
+loop79:
 	PREFETCHT1 0(DI)(AX*1)
 	VPBROADCASTD 0(SI), Y14
 	VMOVDQU 0(DI), Y12
@@ -5352,7 +5574,7 @@ loop58:
 	ADDQ $16, SI
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop58
+	JNZ loop79
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -5398,6 +5620,16 @@ loop58:
 	VMULPS 32(BX), Y12, Y13
 	VFMADD213PS 32(SI), Y13, Y5
 	VMOVUPS Y5, 32(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done80
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $64, tileI8_c(DX)
+	ADDQ $64, tileI8_colScale(DX)
+	ADDQ $64, tileI8_bias(DX)
+	JMP rows3
+done80:
 	VZEROUPPER
 	RET
 rows2:
@@ -5416,7 +5648,7 @@ rows2:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop59:
+loop81:
 	PREFETCHT1 0(DI)(AX*1)
 	VPBROADCASTD 0(SI), Y14
 	VMOVDQU 0(DI), Y12
@@ -5496,7 +5728,7 @@ loop59:
 	ADDQ $16, SI
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop59
+	JNZ loop81
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -5529,6 +5761,16 @@ loop59:
 	VMULPS 32(BX), Y12, Y13
 	VFMADD213PS 32(SI), Y13, Y3
 	VMOVUPS Y3, 32(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done82
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $64, tileI8_c(DX)
+	ADDQ $64, tileI8_colScale(DX)
+	ADDQ $64, tileI8_bias(DX)
+	JMP rows2
+done82:
 	VZEROUPPER
 	RET
 rows1:
@@ -5545,7 +5787,7 @@ rows1:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop60:
+loop83:
 	PREFETCHT1 0(DI)(AX*1)
 	VPBROADCASTD 0(SI), Y14
 	VMOVDQU 0(DI), Y12
@@ -5589,7 +5831,7 @@ loop60:
 	ADDQ $16, SI
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop60
+	JNZ loop83
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -5609,6 +5851,16 @@ loop60:
 	VMULPS 32(BX), Y12, Y13
 	VFMADD213PS 32(SI), Y13, Y1
 	VMOVUPS Y1, 32(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done84
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $64, tileI8_c(DX)
+	ADDQ $64, tileI8_colScale(DX)
+	ADDQ $64, tileI8_bias(DX)
+	JMP rows1
+done84:
 	VZEROUPPER
 	RET
 
@@ -5655,7 +5907,7 @@ rows6:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop61:
+loop85:
 	PREFETCHT1 0(DI)(AX*1)
 	VPMOVZXBW 0(DI), Y12
 	VPMOVZXBW 16(DI), Y13
@@ -5792,7 +6044,7 @@ loop61:
 	ADDQ $32, R9
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop61
+	JNZ loop85
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -5859,6 +6111,16 @@ loop61:
 	VMULPS 0(BX), Y12, Y13
 	VFMADD213PS 0(SI), Y13, Y10
 	VMOVUPS Y10, 0(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done86
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $64, tileI8_c(DX)
+	ADDQ $64, tileI8_colScale(DX)
+	ADDQ $64, tileI8_bias(DX)
+	JMP rows6
+done86:
 	VZEROUPPER
 	RET
 rows5:
@@ -5884,7 +6146,7 @@ rows5:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop62:
+loop87:
 	PREFETCHT1 0(DI)(AX*1)
 	VPMOVZXBW 0(DI), Y12
 	VPMOVZXBW 16(DI), Y13
@@ -6001,7 +6263,7 @@ loop62:
 	ADDQ $32, R9
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop62
+	JNZ loop87
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -6058,6 +6320,16 @@ loop62:
 	VMULPS 0(BX), Y12, Y13
 	VFMADD213PS 0(SI), Y13, Y8
 	VMOVUPS Y8, 0(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done88
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $64, tileI8_c(DX)
+	ADDQ $64, tileI8_colScale(DX)
+	ADDQ $64, tileI8_bias(DX)
+	JMP rows5
+done88:
 	VZEROUPPER
 	RET
 rows4:
@@ -6081,7 +6353,7 @@ rows4:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop63:
+loop89:
 	PREFETCHT1 0(DI)(AX*1)
 	VPMOVZXBW 0(DI), Y12
 	VPMOVZXBW 16(DI), Y13
@@ -6178,7 +6450,7 @@ loop63:
 	ADDQ $32, R9
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop63
+	JNZ loop89
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -6225,6 +6497,16 @@ loop63:
 	VMULPS 0(BX), Y12, Y13
 	VFMADD213PS 0(SI), Y13, Y6
 	VMOVUPS Y6, 0(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done90
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $64, tileI8_c(DX)
+	ADDQ $64, tileI8_colScale(DX)
+	ADDQ $64, tileI8_bias(DX)
+	JMP rows4
+done90:
 	VZEROUPPER
 	RET
 rows3:
@@ -6244,7 +6526,7 @@ rows3:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop64:
+loop91:
 	PREFETCHT1 0(DI)(AX*1)
 	VPMOVZXBW 0(DI), Y12
 	VPMOVZXBW 16(DI), Y13
@@ -6320,7 +6602,7 @@ loop64:
 	ADDQ $32, SI
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop64
+	JNZ loop91
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -6357,6 +6639,16 @@ loop64:
 	VMULPS 0(BX), Y12, Y13
 	VFMADD213PS 0(SI), Y13, Y4
 	VMOVUPS Y4, 0(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done92
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $64, tileI8_c(DX)
+	ADDQ $64, tileI8_colScale(DX)
+	ADDQ $64, tileI8_bias(DX)
+	JMP rows3
+done92:
 	VZEROUPPER
 	RET
 rows2:
@@ -6374,7 +6666,7 @@ rows2:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop65:
+loop93:
 	PREFETCHT1 0(DI)(AX*1)
 	VPMOVZXBW 0(DI), Y12
 	VPMOVZXBW 16(DI), Y13
@@ -6430,7 +6722,7 @@ loop65:
 	ADDQ $32, SI
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop65
+	JNZ loop93
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -6457,6 +6749,16 @@ loop65:
 	VMULPS 0(BX), Y12, Y13
 	VFMADD213PS 0(SI), Y13, Y2
 	VMOVUPS Y2, 0(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done94
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $64, tileI8_c(DX)
+	ADDQ $64, tileI8_colScale(DX)
+	ADDQ $64, tileI8_bias(DX)
+	JMP rows2
+done94:
 	VZEROUPPER
 	RET
 rows1:
@@ -6472,7 +6774,7 @@ rows1:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop66:
+loop95:
 	PREFETCHT1 0(DI)(AX*1)
 	VPMOVZXBW 0(DI), Y12
 	VPMOVZXBW 16(DI), Y13
@@ -6508,7 +6810,7 @@ loop66:
 	ADDQ $32, SI
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop66
+	JNZ loop95
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -6525,5 +6827,15 @@ loop66:
 	VMULPS 0(BX), Y12, Y13
 	VFMADD213PS 0(SI), Y13, Y0
 	VMOVUPS Y0, 0(DX)
+	MOVQ t+0(FP), DX
+	DECQ tileI8_tiles(DX)
+	JEQ done96
+	MOVQ tileI8_ldb(DX), AX
+	ADDQ AX, tileI8_b(DX)
+	ADDQ $64, tileI8_c(DX)
+	ADDQ $64, tileI8_colScale(DX)
+	ADDQ $64, tileI8_bias(DX)
+	JMP rows1
+done96:
 	VZEROUPPER
 	RET

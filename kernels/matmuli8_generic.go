@@ -3,7 +3,7 @@ package kernels
 import "math"
 
 // runGeneric computes c[i][j] = (sum over k of a[i][k]*b[j][k] - corr[i]) * rowScale[i] * colScale[j] + bias[j] for i in [0,rows) and
-// j in [0,32). b is as in [PackedI8]. Sums may wrap, as long as what is left after corr does not.
+// j in [0,32*tiles). b is as in [PackedI8]. Sums may wrap, as long as what is left after corr does not.
 func (t *tileI8) runGeneric() {
 	if t.wide != nil {
 		tileI8Generic(t, t.wide)
@@ -15,7 +15,7 @@ func (t *tileI8) runGeneric() {
 func tileI8Generic[T int8 | int16](t *tileI8, a []T) {
 	for i := range t.rows {
 		row := a[i*t.lda:][:t.groups*groupK]
-		for j := range tileCols {
+		for j := range t.tiles * tileCols {
 			panel := t.b[j/panelCols*t.ldb+j%panelCols*groupK:]
 			sum := -t.corr[i]
 			for k := 0; k < len(row); k += groupK {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"sync"
+	"unsafe"
 )
 
 const (
@@ -149,15 +150,15 @@ func checkedStep(scale, sum float32) (float32, float32) {
 func (q *Quantised) gather(s *quantiseScratch, strip, rows int) {
 	s.masks = resize(s.masks, q.kp/padK)
 	highMasks(s.masks, s.hi, q.kp, rows)
-	list, high := q.list[strip*q.kp/groupK:], q.high[strip*q.kp*StripRows:]
-	n := 0
+	list, high, hi := q.list[strip*q.kp/groupK:], asWords(q.high[strip*q.kp*StripRows:]), asWords(s.hi)
+	groups, n := q.kp/groupK, 0
 	for b, mask := range s.masks {
 		for ; mask != 0; mask &= mask - 1 {
 			g := b*8 + bits.TrailingZeros8(mask)
 			list[n] = uint32(g * groupK * panelCols)
-			to := high[n*StripRows*groupK:]
-			for r := range rows {
-				*(*[groupK]int8)(to[r*groupK:]) = [groupK]int8(s.hi[r*q.kp+g*groupK:])
+			to := high[n*StripRows:][:rows]
+			for r := range to {
+				to[r] = hi[r*groups+g]
 			}
 			n++
 		}
@@ -178,4 +179,9 @@ var quantiseScratches = sync.Pool{New: func() any { return new(quantiseScratch) 
 // begin makes room for a strip of rows rows.
 func (s *quantiseScratch) begin(q *Quantised, rows int) {
 	s.hi, s.any = resize(s.hi, rows*q.kp), false
+}
+
+// asWords is the same memory in fours of bytes. x is aligned to them.
+func asWords(x []int8) []uint32 {
+	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x)/4)
 }

@@ -35,7 +35,7 @@ func field(name string) string { return "tileI8_" + name + "(DX)" }
 func (a *asm) sumOf(r, j int) string { return a.reg(2*r + j) }
 
 // tileI8 writes the inner kernel of an int8 product, tileI8Generic for at most p.rows rows and two vectors of columns, with all sums
-// in registers from the first k to the last. A sparse tile first adds the high bytes of those groups that have any.
+// in registers from the first k to the last, and for t.tiles such tiles side by side. A sparse tile first adds the high bytes of those groups that have any.
 func (a *asm) tileI8(p *product) {
 	a.useStructs = true
 	a.fn("tile"+p.name, "t *tileI8", "")
@@ -50,8 +50,27 @@ func (a *asm) tileI8(p *product) {
 	for rows := p.rows; rows > 0; rows-- {
 		a.p("%s:", name(rows))
 		a.stripI8(p, rows)
+		a.nextTile(p, name(rows))
 		a.ret()
 	}
+}
+
+// nextTile goes on with the tile beside, if there is one: t's pointers move.
+func (a *asm) nextTile(p *product, again string) {
+	done := a.label("done")
+	a.p("MOVQ %s, DX", a.arg("t"))
+	a.p("DECQ %s", field("tiles"))
+	a.p("JEQ %s", done)
+	a.p("MOVQ %s, AX", field("ldb"))
+	if a.wide() {
+		a.p("ADDQ AX, AX")
+	}
+	a.p("ADDQ AX, %s", field("b"))
+	for _, f := range []string{"c", "colScale", "bias"} {
+		a.p("ADDQ $%d, %s", 2*a.bytes, field(f))
+	}
+	a.p("JMP %s", again)
+	a.p("%s:", done)
 }
 
 func (a *asm) stripI8(p *product, rows int) {
