@@ -67,6 +67,9 @@ type text struct {
 // the ones being looked at, and as many on their way.
 func beamSlots(durations []int, width int) int { return width * (max(1, slices.Max(durations)) + 3) }
 
+// candidates is how many pieces a beam tries for each hypothesis: as many as it keeps, and the blank.
+func candidates(width int) int { return width + 1 }
+
 // newBeam starts a beam. The first of the slots holds the state that every text starts from.
 func newBeam(s *steps, width, frames int, boost *booster, slots []int32) *beam {
 	b := &beam{steps: s, width: width, boost: boost, frames: frames, waiting: map[int][]hypothesis{}, free: slots[1:], behind: maxBehind, least: -maxBehind}
@@ -159,14 +162,16 @@ func (b *beam) ended() bool { return len(b.live) == 0 }
 
 // extend takes a hypothesis on by every step that is likely, or that keywords ask for.
 func (b *beam) extend(h *hypothesis, a *answer) {
-	for i, id := range a.best.IDs {
+	// A wider beam beside this one may have asked for more.
+	best := a.best.IDs[:min(len(a.best.IDs), candidates(b.width))]
+	for i, id := range best {
 		b.write(h, a, id, a.best.LogProbs[i])
 	}
 	if b.boost == nil {
 		return
 	}
 	for i, id := range b.boost.expected(h.text.state) {
-		if p := a.probabilities[i]; p > 0 && !slices.Contains(a.best.IDs, id) {
+		if p := a.probabilities[i]; p > 0 && !slices.Contains(best, id) {
 			b.write(h, a, id, float32(math.Log(float64(p))))
 		}
 	}

@@ -2,6 +2,7 @@ package parakeet
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -45,7 +46,7 @@ func follow(t testing.TB, m *Model, frames engine.Tensor, s search, width int) {
 		if width == 1 {
 			beams = 0
 		}
-		answers, err := m.dec.ask(frames, looks, beams, width+1)
+		answers, err := m.dec.ask(frames, looks, beams, candidates(width))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +210,7 @@ func TestBeamAddsUp(t *testing.T) {
 			const frames = 3
 			want := map[string]float64{}
 			m.exhaust(want, 0, frames, "", 0, 1)
-			got := m.beam(frames, 4000)
+			got := m.beam(frames, 4000, 4000)
 			if len(got) != len(want) {
 				t.Fatalf("seed %d: %d texts, want %d", seed, len(got), len(want))
 			}
@@ -222,8 +223,18 @@ func TestBeamAddsUp(t *testing.T) {
 	}
 }
 
-// beam runs a beam and returns the probability of every text that it ended with.
-func (m *toyModel) beam(frames, width int) map[string]float64 {
+// TestBeamIsItsOwn: what others in its batch want to know changes nothing.
+func TestBeamIsItsOwn(t *testing.T) {
+	for seed := range uint64(20) {
+		m := &toyModel{steps: &steps{blank: 9, durations: []int{0, 1, 2, 3}, maxSymbols: 3}, pieces: 9, seed: seed, texts: map[int32]string{}}
+		if got, want := m.beam(10, 2, 9), m.beam(10, 2, candidates(2)); !maps.Equal(got, want) {
+			t.Errorf("seed %d: got %v, want %v", seed, got, want)
+		}
+	}
+}
+
+// beam runs a beam that is told the count best pieces, and returns the probability of every text that it ended with.
+func (m *toyModel) beam(frames, width, count int) map[string]float64 {
 	slots := make([]int32, beamSlots(m.steps.durations, width))
 	for i := range slots {
 		slots[i] = int32(i)
@@ -237,7 +248,9 @@ func (m *toyModel) beam(frames, width int) map[string]float64 {
 		}
 		var answers []answer
 		for _, l := range b.looks(nil) {
-			answers = append(answers, m.answer(l))
+			a := m.answer(l)
+			a.best.IDs, a.best.LogProbs = a.best.IDs[:min(count, len(a.best.IDs))], a.best.LogProbs[:min(count, len(a.best.IDs))]
+			answers = append(answers, a)
 		}
 		b.take(answers)
 	}

@@ -143,8 +143,8 @@ func (d *decoder) predict(steps []prediction) {
 }
 
 // ask answers looks at frames [N][J], at most rows of them. The last beams of them are of searches that
-// want to know more than the best of each.
-func (d *decoder) ask(frames engine.Tensor, looks []look, beams, width int) ([]answer, error) {
+// want to know the count best pieces.
+func (d *decoder) ask(frames engine.Tensor, looks []look, beams, count int) ([]answer, error) {
 	n, pieces := len(looks), int(d.steps.blank)+1
 	at, slots := make([]int32, n), make([]int32, n)
 	for i, l := range looks {
@@ -166,11 +166,11 @@ func (d *decoder) ask(frames engine.Tensor, looks []look, beams, width int) ([]a
 	if beams == 0 {
 		return answers, nil
 	}
-	return answers, d.askMore(logits.Slice(n-beams, n), looks[n-beams:], answers[n-beams:], width)
+	return answers, d.askMore(logits.Slice(n-beams, n), looks[n-beams:], answers[n-beams:], count)
 }
 
 // askMore fills in what only beams want to know. The logits are spent.
-func (d *decoder) askMore(logits engine.Tensor, looks []look, answers []answer, width int) error {
+func (d *decoder) askMore(logits engine.Tensor, looks []look, answers []answer, count int) error {
 	pieces := int(d.steps.blank) + 1
 	var rows, ids []int32
 	for i, l := range looks {
@@ -193,7 +193,7 @@ func (d *decoder) askMore(logits engine.Tensor, looks []look, answers []answer, 
 	if err != nil {
 		return err
 	}
-	best, err := d.dev.Select(logits.Columns(0, pieces), rules, width)
+	best, err := d.dev.Select(logits.Columns(0, pieces), rules, count)
 	if err != nil {
 		return err
 	}

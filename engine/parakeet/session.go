@@ -237,7 +237,7 @@ func (s *session) look() (asked bool, err error) {
 	if len(looks) == 0 {
 		return false, nil
 	}
-	answers, err := s.m.dec.ask(s.m.frames, looks, beams, width+1)
+	answers, err := s.m.dec.ask(s.m.frames, looks, beams, candidates(width))
 	if err != nil {
 		return false, err
 	}
