@@ -87,18 +87,25 @@ func overlapAdd(x []float32) {
 	}
 }
 
-// emit writes the last n samples of the signal to out, without the emphasis of high
-// frequencies that the encoder has added.
+// emit writes the last n samples of the signal, an even number, to out, without the
+// emphasis of high frequencies that the encoder has added. Two samples at a time wait for
+// the one before.
 func (d *Decoder) emit(out [][]float32, n int) {
-	const weight, tiny = 0.85000610, 1e-30 // tiny keeps numbers from becoming denormal
+	const (
+		weight = 0.85000610
+		full   = 1. / 32768
+		tiny   = 1e-30 // keeps numbers from becoming denormal
+	)
 	for c := range d.outputs {
-		m := d.emphasis[c]
-		dst := out[c][:n]
-		for i, v := range d.signal[c][past-n : past] {
-			v += tiny + m
-			m = weight * v
-			dst[i] = v * (1. / 32768)
+		last := d.emphasis[c]
+		x, dst := d.signal[c][past-n:past], out[c][:n]
+		for i := 1; i < len(x) && i < len(dst); i += 2 {
+			a, b := x[i-1]+tiny, x[i]
+			b += weight*a + weight*weight*last
+			a += weight * last
+			dst[i-1], dst[i] = full*a, full*b
+			last = b
 		}
-		d.emphasis[c] = m
+		d.emphasis[c] = last
 	}
 }

@@ -25,11 +25,11 @@ func (r *resampler) run(dst, x []int16) {
 	r.double(in)
 	switch r.kHz {
 	case 8:
-		interpolate(dst, r.twice[:], 1, []int{0, 4, 8})
+		interpolate(dst, r.twice[:], 1, []place{{0, 0}, {0, 4}, {0, 8}})
 	case 12:
-		interpolate(dst, r.twice[:], 1, []int{0, 6})
+		interpolate(dst, r.twice[:], 1, []place{{0, 0}, {0, 6}})
 	default:
-		interpolate(dst, r.twice[:], 2, []int{0, 8, 12 + 4})
+		interpolate(dst, r.twice[:], 2, []place{{0, 0}, {0, 8}, {1, 4}})
 	}
 	copy(r.twice[:8], r.twice[2*len(x):])
 }
@@ -74,17 +74,20 @@ func (r *resampler) double(x []int16) {
 	r.state = s
 }
 
-// interpolate writes for every step samples of x one sample at each of the places given
-// in 1/12.
-func interpolate(dst []int16, x []int32, step int, places []int) {
-	for at := 0; len(dst) > 0; at += step {
-		for i, place := range places {
-			v := (*[8]int32)(x[at+place/12:])
-			k := &kernels[place%12]
-			sum := v[0]*k[0] + v[1]*k[1] + v[2]*k[2] + v[3]*k[3] + v[4]*k[4] + v[5]*k[5] + v[6]*k[6] + v[7]*k[7]
+// place is a whole number of samples and twelfths of one.
+type place struct{ whole, twelfths int }
+
+// interpolate writes for every step samples of x those at the places.
+func interpolate(dst []int16, x []int32, step int, places []place) {
+	for k, p := range places {
+		f := &kernels[p.twelfths]
+		at := p.whole
+		for i := k; i < len(dst); i += len(places) {
+			v := (*[8]int32)(x[at:])
+			sum := v[0]*f[0] + v[1]*f[1] + v[2]*f[2] + v[3]*f[3] + v[4]*f[4] + v[5]*f[5] + v[6]*f[6] + v[7]*f[7]
 			dst[i] = int16(clip16(round(sum, 15)))
+			at += step
 		}
-		dst = dst[len(places):]
 	}
 }
 
