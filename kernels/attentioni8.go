@@ -74,7 +74,7 @@ func (w *AttentionI8Work) softmax(rows, t int, scale float32, probs []float32, l
 		sum := float32(1)
 		clear(row[t:])
 		if t > 0 {
-			sum = expSum(row[:t], rowMax(row[:t]), scale)
+			sum = weights(row[:t], scale)
 		}
 		if probs != nil {
 			p := probs[r*ldp:][:t]

@@ -40,6 +40,18 @@ func expSum(row []float32, shift, scale float32) float32 {
 	return sum
 }
 
+// weights sets row = exp((row - max) * scale), to within 1e-5 of that, and returns the sum of the new elements: softmax where its result
+// will be rounded anyway. A row of NaN, and one of -Inf, become NaN.
+func weights(row []float32, scale float32) float32 {
+	scale *= math.Log2E
+	shift := -rowMax(row) * scale
+	var sum float32
+	for i := 0; i < len(row); i += maxElems {
+		sum += exp2SumShort(row[i:min(i+maxElems, len(row))], shift, scale)
+	}
+	return sum
+}
+
 // rowMax returns the greatest element that is no NaN, -Inf if there is none.
 func rowMax(row []float32) float32 {
 	m := float32(math.Inf(-1))

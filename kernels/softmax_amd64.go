@@ -23,6 +23,22 @@ func maxAVX2(x *float32, n int) (m float32)
 //go:noescape
 func maxAVX512(x *float32, n int) (m float32)
 
+//go:noescape
+func exp2SumShortAVX2(x *float32, n int, shift, scale float32) (sum float32)
+
+//go:noescape
+func exp2SumShortAVX512(x *float32, n int, shift, scale float32) (sum float32)
+
+func exp2SumShort(row []float32, shift, scale float32) float32 {
+	switch {
+	case useAVX512:
+		return exp2SumShortAVX512(&row[0], len(row), shift, scale)
+	case useAVX2:
+		return exp2SumShortAVX2(&row[0], len(row), shift, scale)
+	}
+	return exp2SumShortGeneric(row, shift, scale)
+}
+
 func expSumPart(row []float32, shift, scale float32) float32 {
 	switch {
 	case len(row) == 0:

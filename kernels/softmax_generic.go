@@ -39,3 +39,14 @@ func maxGeneric(row []float32) float32 {
 	}
 	return m
 }
+
+// exp2SumShortGeneric sets row = 2^(row*scale + shift) and returns the sum of the new elements. The assembly's relative error is below
+// 1e-5, and what is below 2^-120 need not be right.
+func exp2SumShortGeneric(row []float32, shift, scale float32) float32 {
+	var sum float64
+	for i, v := range row {
+		row[i] = float32(math.Exp2(max(-120, float64(v*scale+shift))))
+		sum += float64(row[i])
+	}
+	return float32(sum)
+}

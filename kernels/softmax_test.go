@@ -134,3 +134,24 @@ func BenchmarkSoftmax(b *testing.B) {
 		}
 	}
 }
+
+func TestWeights(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		for _, n := range lengths[1:] {
+			x := guarded(t, normals(rng(uint64(n)), n))
+			for i := range x {
+				x[i] *= 30
+			}
+			most, want, total := float64(slices.Max(x)), make([]float64, n), 0.0
+			for i, v := range x {
+				want[i] = math.Exp((float64(v) - most) * 0.7)
+				total += want[i]
+			}
+			sum := weights(x, 0.7)
+			near(t, fmt.Sprint(n), x, want, 1e-36, 1e-5)
+			near(t, fmt.Sprint(n, " sum"), []float32{sum}, []float64{total}, 0, 1e-5)
+		}
+		row := []float32{nan, nan, nan}
+		near(t, "NaN", []float32{weights(row, 1)}, []float64{math.NaN()}, 0, 0)
+	})
+}

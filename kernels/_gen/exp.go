@@ -59,3 +59,30 @@ func (a *asm) expMask(avx2 string) string {
 	}
 	return avx2
 }
+
+// The constants of exp2Short: 2^r on [-1/2, 1/2] by a polynomial of least relative error, 2.6e-6, fitted by reweighted least squares.
+var (
+	exp2Least = float("exp2Least", -120)
+	exp2Magic = float("exp2Magic", 3<<22) // adding it rounds to an integer, in the low bits
+
+	exp2Poly = []constant{
+		float("exp2p4", 0.00957009),
+		float("exp2p3", 0.05591786),
+		float("exp2p2", 0.24024745),
+		float("exp2p1", 0.69312181),
+		float("exp2p0", 0.99999926),
+	}
+)
+
+// exp2Short replaces y by 2^y for y up to 127, within 3e-6 of it: next to nothing below 2^-120, NaN for NaN. t and u are lost. Half the
+// work of exp.
+func (a *asm) exp2Short(y, t, u string) {
+	a.fill(exp2Least, u)
+	a.p("VMAXPS %s, %s, %s", y, u, y) // the second operand, y, wins if it's NaN
+	a.op3("VADDPS", exp2Magic, y, t)
+	a.op3("VSUBPS", exp2Magic, t, u)
+	a.p("VSUBPS %s, %s, %s", u, y, y)
+	a.poly(exp2Poly, y, u)
+	a.p("VPSLLD $23, %s, %s", t, t)
+	a.p("VPADDD %s, %s, %s", t, u, y)
+}

@@ -13,6 +13,35 @@ func softmax(a *asm) {
 		a.expLoop(func(string) {}, func(string, int) {})
 	})
 	a.both(a.max)
+	a.both(a.exp2SumShort)
+}
+
+// exp2SumShort keeps the constants in registers, as far as AVX2 has them.
+func (a *asm) exp2SumShort() {
+	const sums = 2
+	a.fn("exp2SumShort"+a.name, "x *float32, n int, shift float32, scale float32", "sum float32")
+	a.p("MOVQ %s, SI", a.arg("x"))
+	a.p("MOVQ %s, CX", a.arg("n"))
+	shift, scale := a.reg(8), a.reg(9)
+	a.p("VBROADCASTSS %s, %s", a.arg("shift"), shift)
+	a.p("VBROADCASTSS %s, %s", a.arg("scale"), scale)
+	for i := range sums {
+		a.zero(a.reg(i))
+	}
+	a.each("CX", []string{"SI"}, sums, func(v int) {
+		for i := range v {
+			x := a.reg(2 + 3*i)
+			a.load("SI", i*a.bytes, x)
+			a.p("VFMADD213PS %s, %s, %s", shift, scale, x)
+			a.exp2Short(x, a.reg(3+3*i), a.reg(4+3*i))
+			a.store(x, "SI", i*a.bytes)
+			a.clip(x)
+			a.p("VADDPS %s, %s, %s", x, a.reg(i), a.reg(i))
+		}
+	})
+	a.reduce("ADD", 0, sums, sums)
+	a.p("VMOVSS X0, %s", a.arg("sum"))
+	a.ret()
 }
 
 // expLoop sums exp of the elements less shift, with what before does to the difference and after to the result.
