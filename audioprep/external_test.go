@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -323,5 +324,42 @@ func TestFFmpegCancelled(t *testing.T) {
 	_, err := Decode(ctx, strings.NewReader("\x30\x26\xb2\x75\x8e\x66\xcf\x11......"), Options{FFmpeg: f})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
+	}
+}
+
+// inFile is a reader over a file that it tells of.
+type inFile struct {
+	*bytes.Reader
+	file *os.File
+}
+
+func (f inFile) File() *os.File { return f.file }
+
+// TestFFmpegReadsTheUpload: what lies in a file is not copied: ffmpeg reads that file, from its start.
+func TestFFmpegReadsTheUpload(t *testing.T) {
+	f := fakeFFmpeg(t, `while [ "$1" != -i ]; do shift; done; cat "${2#file:}" >&2; exit 1`)
+	asf := "\x30\x26\xb2\x75\x8e\x66\xcf\x11"
+	path := filepath.Join(t.TempDir(), "upload")
+	if err := os.WriteFile(path, []byte("in the file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	file.Seek(5, 0)
+	for _, c := range []struct {
+		r    io.ReadSeeker
+		want string
+	}{
+		{bytes.NewReader([]byte(asf + " in memory")), "in memory"},
+		{inFile{bytes.NewReader([]byte(asf)), nil}, "u"},
+		{inFile{bytes.NewReader([]byte(asf)), file}, "either: in the file"},
+	} {
+		_, err := Decode(context.Background(), c.r, Options{FFmpeg: f, Storage: Storage{Dir: t.TempDir()}})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %q", err, c.want)
+		}
 	}
 }

@@ -143,14 +143,15 @@ const auFloat = 6
 // file returns the upload as a file that another program can read from its start, until release is called: the
 // one it already is, or a copy in dir without a name. A *StorageError says that there can be no copy.
 func (in *input) file(dir string) (f *os.File, release func(), err error) {
-	if f, ok := in.src.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			_, err := f.Seek(0, io.SeekStart)
-			return f, func() {}, err
-		}
+	if in.total(); in.err != nil { // all of it has to be there
+		return nil, nil, in.err
+	}
+	if f := in.ownFile(); f != nil {
+		_, err := f.Seek(0, io.SeekStart) // which some systems share with the other program
+		return f, func() {}, err
 	}
 	if _, err := in.src.Seek(0, io.SeekStart); err != nil {
-		in.err = err
+		in.fail(err)
 		return nil, nil, err
 	}
 	f, err = os.CreateTemp(dir, "hark-ffmpeg-*")
@@ -175,4 +176,19 @@ func (in *input) file(dir string) (f *os.File, release func(), err error) {
 		return nil, nil, &StorageError{err} // unless it was the upload that failed, which in.err says
 	}
 	return f, release, nil
+}
+
+// ownFile is the regular file that the upload is or, as its reader says, lies in from the start on; nil if it is in none.
+func (in *input) ownFile() *os.File {
+	f, _ := in.src.(*os.File)
+	if reader, ok := in.src.(interface{ File() *os.File }); ok {
+		f = reader.File()
+	}
+	if f == nil {
+		return nil
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	return f
 }

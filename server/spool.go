@@ -193,6 +193,14 @@ func (r *spoolReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// File is the file that the upload lies in, for programs that can be given one; nil while it is in memory. The
+// reader's place is not the file's.
+func (r *spoolReader) File() *os.File {
+	r.spool.mu.Lock()
+	defer r.spool.mu.Unlock()
+	return r.spool.file
+}
+
 // readAt reads what is there from a place before the end on.
 func (s *spool) readAt(p []byte, pos int64) (int, error) {
 	s.mu.Lock()
