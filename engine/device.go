@@ -166,8 +166,8 @@ type (
 
 // SubsamplingWeights are convolutions over time and frequency, each 3 x 3 with stride 2 and padding 1, as PyTorch stores
 // them: the first from one channel to all, with a ReLU, then for each stage one that keeps channels apart and one of 1 x 1
-// across channels, with a ReLU. Before each convolution rows outside of the item are zero. Every stage halves both
-// time and frequency, rounded up. (NeMo's dw_striding.)
+// across channels, with a ReLU. Before each convolution rows outside of the item are zero. The first and every stage
+// halve both time and frequency, rounded up. (NeMo's dw_striding.)
 type SubsamplingWeights struct {
 	Mels, Channels   int
 	First, FirstBias []float32 // [channels][3][3] (time, frequency) and [channels]

@@ -50,3 +50,17 @@ func TestActivate(t *testing.T) {
 		t.Errorf("got %v", x)
 	}
 }
+
+func BenchmarkGate(b *testing.B) {
+	for _, tier := range tiers {
+		b.Run(tier, func(b *testing.B) {
+			defer setTier(tierName)
+			useTier(b, tier)
+			x, gate, dst := normals(rng(1), 8192), normals(rng(2), 8192), make([]float32, 8192)
+			b.SetBytes(int64(4 * len(dst)))
+			for b.Loop() {
+				Gate(dst, x, gate)
+			}
+		})
+	}
+}

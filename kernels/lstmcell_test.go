@@ -46,3 +46,19 @@ func TestLSTMCellPosition(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkLSTMCell has the width of parakeet-tdt's prediction network.
+func BenchmarkLSTMCell(b *testing.B) {
+	const n = 640
+	for _, tier := range tiers {
+		b.Run(tier, func(b *testing.B) {
+			defer setTier(tierName)
+			useTier(b, tier)
+			gates, c, h := normals(rng(1), 4*n), normals(rng(2), n), make([]float32, n)
+			b.SetBytes(4 * n)
+			for b.Loop() {
+				LSTMCell(h, c, gates)
+			}
+		})
+	}
+}

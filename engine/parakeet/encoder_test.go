@@ -221,17 +221,31 @@ func TestEncoderMemory(t *testing.T) {
 	if after[0] != after[1] {
 		t.Errorf("%d elements, and after the same again %d", after[0], after[1])
 	}
-	want := download(t, dev, dst.Slice(0, 4))
-	dev.bound = dev.elements
-	if err := encode(7000); !errors.Is(err, errFull) {
-		t.Fatalf("a window too long for the device: %v", err)
+	heard := func(frames int) []float32 {
+		if err := encode(frames); err != nil {
+			t.Fatal(err)
+		}
+		return download(t, dev, dst.Slice(0, e.frames(frames)))
 	}
-	dev.bound = 1 << 30
-	if err := encode(30); err != nil {
-		t.Fatal(err)
+	short, long := heard(30), heard(5000)
+	failures, before := 0, dev.elements
+	for room := 0; ; room += 1 << 16 { // so that each allocation is the one that fails
+		dev.bound = before + room
+		err := encode(7900)
+		dev.bound = 1 << 30
+		if err == nil {
+			break
+		}
+		failures++
+		if !errors.Is(err, errFull) {
+			t.Fatalf("a window too long for the device: %v", err)
+		}
+		if !slices.Equal(heard(30), short) || !slices.Equal(heard(5000), long) {
+			t.Errorf("after a failure with room for %d elements the same window gives something else", room)
+		}
 	}
-	if got := download(t, dev, dst.Slice(0, 4)); !slices.Equal(got, want) {
-		t.Error("after a failure the same window gives something else")
+	if failures < 5 {
+		t.Errorf("only %d failures", failures)
 	}
 	e.close()
 	if dev.elements != dst.Buf.Len() {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"hark/models"
@@ -25,7 +26,7 @@ func (w invented) Read(dst []float32, name string, shape ...int) error {
 	return nil
 }
 
-// get is a tensor of n elements around 0, of the size that keeps sums small, or, where it scales or is a variance, around 1.
+// get is a tensor of n elements around 0, of the size that keeps sums small, or, where it is a factor or a variance, around 1.
 func (w invented) get(name string, n int) []float64 {
 	if _, ok := w[name]; !ok {
 		seed := uint64(len(name))
@@ -36,7 +37,10 @@ func (w invented) get(name string, n int) []float64 {
 		x := make([]float64, n)
 		for i := range x {
 			x[i] = float64(float32(r.NormFloat64() * 0.3))
-			if scales.MatchString(name) {
+			switch {
+			case strings.HasSuffix(name, "running_var"):
+				x[i] = float64(float32(0.01 + r.Float64()))
+			case scales.MatchString(name):
 				x[i] = float64(float32(0.5 + r.Float64()))
 			}
 		}
@@ -45,8 +49,8 @@ func (w invented) get(name string, n int) []float64 {
 	return w[name]
 }
 
-// scales are the names of tensors that are factors or variances.
-var scales = regexp.MustCompile(`norm.*\.(weight|running_var)$`)
+// scales are the names of tensors that are factors.
+var scales = regexp.MustCompile(`norm.*\.weight$`)
 
 type rows [][]float64
 
