@@ -40,9 +40,9 @@ func TestManyAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer device.Close()
-	registry := engine.NewRegistry(func(context.Context, string) (engine.Model, error) {
+	registry := engine.NewRegistry(engine.RegistryConfig{Load: func(context.Context, string) (engine.Model, error) {
 		return whisper.Load(device, dir, "tiny.en", whisper.Settings{})
-	})
+	}})
 	defer registry.Close()
 	s, err := server.New(server.Config{Models: []string{"tiny.en"}}, registry, zerolog.Nop())
 	if err != nil {

@@ -22,6 +22,9 @@ type serveCmd struct {
 	Model     modelNames `default:"${default_model}" placeholder:"NAME" help:"Model to serve, several times or separated by commas; the first is the one for requests that name none. Fetched if it is not here (default: ${default})."`
 	NoAliases bool       `help:"Refuse OpenAI's model names (whisper-1, ...), which otherwise mean the first model."`
 
+	KeepAlive   time.Duration `placeholder:"TIME" help:"How long a model that nobody uses stays in memory; the next request loads it again (default: for ever)."`
+	ModelMemory byteCount     `placeholder:"SIZE" help:"Memory for all models' weights together; one that does not fit beside the others takes the place of those used longest ago (default: no limit)."`
+
 	MaxUpload         byteCount     `default:"2GiB" placeholder:"SIZE" help:"Largest file accepted (default: ${default})."`
 	MaxDuration       time.Duration `default:"6h" placeholder:"TIME" help:"Longest audio of one request (default: ${default})."`
 	MaxPending        int           `default:"512" placeholder:"N" help:"Transcriptions under way at once; more are told to come back (default: ${default})."`
@@ -64,7 +67,9 @@ func (s *serveCmd) Run(ctx context.Context, c *console, cli *commandLine) error 
 			return err
 		}
 	}
-	registry := engine.NewRegistry(loader.load)
+	registry := engine.NewRegistry(engine.RegistryConfig{
+		Load: loader.load, Size: loader.modelBytes, KeepAlive: s.KeepAlive, MemoryBytes: int64(s.ModelMemory),
+	})
 	defer registry.Close()
 	cfg := s.config(scheduling)
 	cfg.FFmpeg = ffmpeg
@@ -111,6 +116,7 @@ func (s *serveCmd) check() error {
 		{"upload-timeout", int64(s.UploadTimeout)},
 		{"upload-idle-timeout", int64(s.UploadIdleTimeout)},
 		{"write-timeout", int64(s.WriteTimeout)},
+		{"keep-alive", int64(s.KeepAlive) + 1}, // here zero has a meaning: for ever
 		{"shutdown-grace", int64(s.ShutdownGrace) + 1}, // here zero has a meaning: not at all
 	} {
 		if f.value <= 0 {

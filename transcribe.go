@@ -79,7 +79,7 @@ func (t *transcribeCmd) Run(ctx context.Context, c *console, cli *commandLine) e
 	if _, err := loader.fetch(ctx, t.Model); err != nil {
 		return err
 	}
-	registry := engine.NewRegistry(loader.load)
+	registry := engine.NewRegistry(engine.RegistryConfig{Load: loader.load})
 	defer registry.Close()
 	ref, err := registry.Acquire(ctx, t.Model) // once, so that a model that can't be loaded is one error
 	if err != nil {

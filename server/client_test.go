@@ -38,7 +38,7 @@ func newTestServer(t *testing.T, change func(*Config)) *testServer {
 func newColdServer(t *testing.T, change func(*Config)) *testServer {
 	t.Helper()
 	model := newFakeModel("fake")
-	registry := engine.NewRegistry(func(context.Context, string) (engine.Model, error) { return model, nil })
+	registry := engine.NewRegistry(engine.RegistryConfig{Load: func(context.Context, string) (engine.Model, error) { return model, nil }})
 	cfg := Config{Models: []string{"fake"}, SpoolDir: t.TempDir()}
 	if change != nil {
 		change(&cfg)

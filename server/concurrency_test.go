@@ -170,7 +170,7 @@ func TestHangUpWhileSending(t *testing.T) {
 func serveHere(t *testing.T, change func(*Config)) (ts *testServer, stop func(), ended chan error) {
 	t.Helper()
 	model := newFakeModel("fake")
-	registry := engine.NewRegistry(func(context.Context, string) (engine.Model, error) { return model, nil })
+	registry := engine.NewRegistry(engine.RegistryConfig{Load: func(context.Context, string) (engine.Model, error) { return model, nil }})
 	cfg := Config{Models: []string{"fake"}, SpoolDir: t.TempDir()}
 	change(&cfg)
 	log := &syncBuffer{}

@@ -116,6 +116,7 @@ func explain(err error) *apiError {
 		storage *audioprep.StorageError
 		option  *engine.OptionError
 		busy    *batcher.BusyError
+		memory  *engine.MemoryError
 	)
 	switch {
 	case errors.As(err, &api):
@@ -140,6 +141,9 @@ func explain(err error) *apiError {
 		return badField(optionParam(option.Option), "unsupported_value", "%s", option.Reason)
 	case errors.As(err, &busy):
 		return tooBusy(busy)
+	case errors.As(err, &memory):
+		return &apiError{status: http.StatusInsufficientStorage, code: "model_too_large", param: "model", retry: retryNever,
+			message: memory.Error() + ": ask for a smaller model", cause: err}
 	case errors.Is(err, batcher.ErrFatal):
 		return &apiError{status: http.StatusInternalServerError, code: "device_lost", retry: retryNever,
 			message: "the device that runs the model can't be used any more: the server must be restarted", cause: err}

@@ -35,7 +35,8 @@ func (s *Server) explain(r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	recordOf(r).warnings = wishes.warnings
-	report, err := s.transcriber.Explain(r.Context(), model, up.audio.reader(r.Context()), wishes.choice, up.label)
+	in := Input{Model: model, Audio: up.audio.reader(r.Context()), Choice: wishes.choice, Options: wishes.options}
+	report, err := s.transcriber.Explain(r.Context(), in, up.label)
 	if err != nil {
 		return nil, up.aboutFile(err)
 	}
@@ -55,24 +56,23 @@ func (s *Server) explain(r *http.Request) (*reply, error) {
 	return &reply{h, "application/json", text}, nil
 }
 
-// Explain decodes a file as Transcribe would and reports what is in it. The model is not loaded for that: until it is, windows are
+// Explain decodes an input as Transcribe would and reports what is in it. The model is not loaded for that: until it is, windows are
 // counted as Whisper takes them. Errors are those of audioprep.Decode.
-func (t *Transcriber) Explain(ctx context.Context, model string, audio io.ReadSeeker, choice Choice, label audioprep.Label) (*FileReport, error) {
+func (t *Transcriber) Explain(ctx context.Context, in Input, label audioprep.Label) (*FileReport, error) {
 	window := maxClipSamples
-	q, err := t.existing(model)
-	if err != nil {
-		return nil, err
-	}
-	if q != nil {
-		window = q.ref.Model().Info().MaxWindowSamples
+	if info, ok := t.models.Known(in.Model); ok {
+		window = info.MaxWindowSamples
 	}
 	var inspection *audioprep.Inspection
-	err = t.clipFirst(ctx, audio, func(limit time.Duration) (err error) {
-		inspection, err = audioprep.Inspect(ctx, audio, t.decodeOptions(limit, choice), label, window)
+	err := t.clipFirst(ctx, in.Audio, func(limit time.Duration) (err error) {
+		inspection, err = audioprep.Inspect(ctx, in.Audio, t.decodeOptions(limit, in.Choice), label, window)
 		return err
 	})
 	if err != nil {
 		return nil, err
+	}
+	if in.Options.Sequential && len(inspection.Windows) > 0 {
+		inspection.CostSamples = inspection.Samples
 	}
 	return NewFileReport(inspection, nil), nil
 }
@@ -90,12 +90,12 @@ func InspectFile(ctx context.Context, audio io.ReadSeeker, opt audioprep.Options
 
 // predict is how long a request with a file would take from now; ok is false where that is unknown.
 func (t *Transcriber) predict(model string, file *FileReport) (wait time.Duration, ok bool) {
-	q, err := t.existing(model)
-	if err != nil || q == nil {
+	b := t.loaded(model)
+	if b == nil {
 		return 0, false
 	}
 	// No answer comes within a nanosecond: the refusal says how long it would take.
-	err = q.batcher.Check(batcher.Request[engine.Window]{Lane: file.lane(), CostMillis: *file.CostMillis, Deadline: 1})
+	err := b.Check(batcher.Request[engine.Window]{Lane: file.lane(), CostMillis: *file.CostMillis, Deadline: 1})
 	var busy *batcher.BusyError
 	if !errors.As(err, &busy) || busy.Predicted == 0 {
 		return 0, false

@@ -4,31 +4,44 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"hark/batcher"
 	"hark/engine"
 )
 
-// queue returns the named model with its batcher, loading it first if need be.
+// modelQueue is a use of a model, and the batcher before it. Release it.
+type modelQueue struct {
+	*engine.Ref
+	batcher *batcher.Batcher[engine.Window]
+}
+
+// queue returns a use of the named model with its batcher, loading it first if need be.
 func (t *Transcriber) queue(ctx context.Context, name string) (*modelQueue, error) {
-	if q, err := t.existing(name); q != nil || err != nil {
-		return q, err
-	}
 	ref, err := t.models.Acquire(ctx, name)
 	if err != nil {
 		return nil, err
 	}
+	b, err := t.batcherOf(ref.Model())
+	if err != nil {
+		ref.Release()
+		return nil, fmt.Errorf("model %s: %w", name, err)
+	}
+	return &modelQueue{ref, b}, nil
+}
+
+// batcherOf returns the batcher of a model in use, making it for its first user.
+func (t *Transcriber) batcherOf(model engine.Model) (*batcher.Batcher[engine.Window], error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if q := t.queues[name]; q != nil || t.closed { // another request was quicker
-		ref.Release()
-		if t.closed {
-			return nil, batcher.ErrClosed
-		}
-		return q, nil
+	if t.closed {
+		return nil, batcher.ErrClosed
 	}
-	model := ref.Model()
+	if b := t.batchers[model]; b != nil {
+		return b, nil
+	}
 	info := model.Info()
 	cfg := t.cfg.Scheduling
 	cfg.MaxBatch, cfg.CostCapMillis, cfg.Device = info.MaxBatch, info.BudgetMillis, t.device
@@ -36,21 +49,34 @@ func (t *Transcriber) queue(ctx context.Context, name string) (*modelQueue, erro
 		cfg.Observer = t.cfg.Observer(info)
 	}
 	if err := cfg.Validate(); err != nil {
-		ref.Release()
-		return nil, fmt.Errorf("model %s: %w", name, err)
+		return nil, err
 	}
-	q := &modelQueue{ref: ref, batcher: batcher.New[engine.Window](unholder{model}, cfg)}
-	t.queues[name] = q
-	return q, nil
+	b := batcher.New[engine.Window](unholder{model}, cfg)
+	t.batchers[model] = b
+	return b, nil
 }
 
-func (t *Transcriber) existing(name string) (*modelQueue, error) {
+// forget ends the batcher of a model that is about to be closed, since nobody uses it.
+func (t *Transcriber) forget(model engine.Model) {
+	t.mu.Lock()
+	b := t.batchers[model]
+	delete(t.batchers, model)
+	t.mu.Unlock()
+	if b != nil {
+		_ = b.Close(context.Background()) // nothing is under way, so it can't take long or fail
+	}
+}
+
+// loaded returns the batcher of the named model, or nil while it is not loaded.
+func (t *Transcriber) loaded(name string) *batcher.Batcher[engine.Window] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed {
-		return nil, batcher.ErrClosed
+	for model, b := range t.batchers {
+		if model.Info().Name == name {
+			return b
+		}
 	}
-	return t.queues[name], nil
+	return nil
 }
 
 // Warm loads a model and runs a second of sound through it, so that the first caller finds everything in place.
@@ -63,7 +89,8 @@ func (t *Transcriber) Warm(ctx context.Context, name string) error {
 	for i := range samples {
 		samples[i] = float32(0.1 * math.Sin(2*math.Pi*440*float64(i)/engine.SampleRate))
 	}
-	job, err := q.ref.Model().NewJob(samples, []engine.Span{{End: len(samples)}}, engine.Options{})
+	defer q.Release()
+	job, err := q.Model().NewJob(samples, []engine.Span{{End: len(samples)}}, engine.Options{})
 	if err != nil {
 		return fmt.Errorf("warm %s: %w", name, err)
 	}
@@ -78,9 +105,9 @@ func (t *Transcriber) Warm(ctx context.Context, name string) error {
 func (t *Transcriber) Queues() map[string]batcher.Queue {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	queues := make(map[string]batcher.Queue, len(t.queues))
-	for name, q := range t.queues {
-		queues[name] = q.batcher.Queue()
+	queues := make(map[string]batcher.Queue, len(t.batchers))
+	for model, b := range t.batchers {
+		queues[model.Info().Name] = b.Queue()
 	}
 	return queues
 }
@@ -93,18 +120,15 @@ func (t *Transcriber) Lost() error {
 	return nil
 }
 
-// Close admits no more, lets what is under way finish until ctx ends, then gives the models back to the registry. It returns
-// ctx's error if something had to be cut off.
+// Close admits no more and lets what is under way finish until ctx ends. It returns ctx's error if something had to be cut off.
 func (t *Transcriber) Close(ctx context.Context) error {
 	t.mu.Lock()
 	t.closed = true
-	queues := t.queues
-	t.queues = nil
+	batchers := slices.Collect(maps.Values(t.batchers))
 	t.mu.Unlock()
 	var errs []error
-	for _, q := range queues {
-		errs = append(errs, q.batcher.Close(ctx))
-		q.ref.Release()
+	for _, b := range batchers {
+		errs = append(errs, b.Close(ctx))
 	}
 	return errors.Join(errs...)
 }

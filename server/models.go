@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/go-chi/chi/v5"
-
-	"hark/engine"
 )
 
 // openAIModels are the names of OpenAI's transcription models (its API reference, "Create transcription", model), which
@@ -45,7 +43,7 @@ type modelObject struct {
 	Hark    modelState `json:"hark"`
 }
 
-// modelState tells how a served model stands. What only a loaded model tells is empty before.
+// modelState tells how a served model stands. What only a loaded model tells is empty until it has been loaded once.
 type modelState struct {
 	Default    bool     `json:"default"`
 	Loaded     bool     `json:"loaded"`
@@ -58,15 +56,15 @@ type modelState struct {
 
 // modelObjects describes every served model, the default first.
 func (s *Server) modelObjects() []modelObject {
-	loaded := map[string]engine.ModelInfo{}
+	loaded := map[string]bool{}
 	for _, info := range s.models.Loaded() {
-		loaded[info.Name] = info
+		loaded[info.Name] = true
 	}
 	list := make([]modelObject, len(s.cfg.Models))
 	for i, name := range s.cfg.Models {
-		info, ok := loaded[name]
+		info, _ := s.models.Known(name)
 		list[i] = modelObject{ID: name, Object: "model", Created: s.started.Unix(), OwnedBy: "hark", Hark: modelState{
-			Default: i == 0, Loaded: ok, Family: info.Family, Device: info.Device, Languages: info.Languages,
+			Default: i == 0, Loaded: loaded[name], Family: info.Family, Device: info.Device, Languages: info.Languages,
 			Translates: info.Translates, WordTimes: info.WordTimes,
 		}}
 	}

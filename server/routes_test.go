@@ -58,7 +58,7 @@ func TestReadiness(t *testing.T) {
 
 func TestWarmFails(t *testing.T) {
 	broken := errors.New("no weights")
-	registry := engine.NewRegistry(func(context.Context, string) (engine.Model, error) { return nil, broken })
+	registry := engine.NewRegistry(engine.RegistryConfig{Load: func(context.Context, string) (engine.Model, error) { return nil, broken }})
 	s, err := New(Config{Models: []string{"x"}}, registry, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)

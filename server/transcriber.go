@@ -42,21 +42,20 @@ type Transcriber struct {
 	device *batcher.Device       // all models share it
 	lost   atomic.Pointer[error] // why a device can't be used any more
 
-	mu     sync.Mutex
-	queues map[string]*modelQueue
-	closed bool
-}
-
-// modelQueue is a model in use and the batcher before it.
-type modelQueue struct {
-	ref     *engine.Ref
-	batcher *batcher.Batcher[engine.Window]
+	mu       sync.Mutex
+	batchers map[engine.Model]*batcher.Batcher[engine.Window]
+	closed   bool
 }
 
 // NewTranscriber returns a Transcriber over the models of a registry. The registry stays the caller's and is to be closed
 // after the Transcriber.
 func NewTranscriber(models *engine.Registry, cfg TranscriberConfig) *Transcriber {
-	return &Transcriber{models: models, cfg: cfg, gate: newDecodeGate(cfg.MaxDecodedBytes), device: batcher.NewDevice(), queues: map[string]*modelQueue{}}
+	t := &Transcriber{
+		models: models, cfg: cfg, gate: newDecodeGate(cfg.MaxDecodedBytes), device: batcher.NewDevice(),
+		batchers: map[engine.Model]*batcher.Batcher[engine.Window]{},
+	}
+	models.OnClose(t.forget)
+	return t
 }
 
 // Input is one piece of audio to transcribe.
@@ -115,7 +114,8 @@ func (t *Transcriber) Transcribe(ctx context.Context, in Input) (*Transcript, er
 	if err != nil {
 		return nil, err
 	}
-	model := q.ref.Model()
+	defer q.Release()
+	model := q.Model()
 	begin := time.Now()
 	pcm, err := t.decoded(ctx, in)
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 func newTestTranscriber(t *testing.T, cfg TranscriberConfig) (*Transcriber, *fakeModel) {
 	t.Helper()
 	model := newFakeModel("fake")
-	registry := engine.NewRegistry(func(_ context.Context, name string) (engine.Model, error) {
+	registry := engine.NewRegistry(engine.RegistryConfig{Load: func(_ context.Context, name string) (engine.Model, error) {
 		if name != "fake" {
 			return nil, errNoModel
 		}
 		return model, nil
-	})
+	}})
 	tr := NewTranscriber(registry, cfg)
 	t.Cleanup(func() {
 		if err := tr.Close(context.Background()); err != nil {
