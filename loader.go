@@ -28,7 +28,8 @@ type loader struct {
 	log     *zerolog.Logger // nil: the console is told
 	store   *models.Store
 	device  *cpu.Device
-	why     string // it is this device
+	why     string                            // it is this device
+	wrap    func(engine.Device) engine.Device // puts something before the device; nil: nothing
 
 	flags deviceFlags
 }
@@ -82,7 +83,10 @@ func (l *loader) open(path, name string) (engine.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	device := l.device.At(precisionFor(l.flags.Precision, name))
+	var device engine.Device = l.device.At(precisionFor(l.flags.Precision, name))
+	if l.wrap != nil {
+		device = l.wrap(device)
+	}
 	if family == models.FamilyParakeet {
 		return parakeet.Load(device, path, name, parakeet.Config{MaxWindowSamples: l.flags.maxWindowSamples()})
 	}

@@ -30,6 +30,7 @@ type commandLine struct {
 	Inspect    inspectCmd    `cmd:"" help:"Say what audio files are, what is wrong with them and what they would cost."`
 	Models     modelsCmd     `cmd:"" help:"List, fetch, describe and remove models."`
 	Doctor     doctorCmd     `cmd:"" help:"Say what this machine has, what will be used and what is missing."`
+	Bench      benchCmd      `cmd:"" help:"Measure how fast models run here, or how a server bears load."`
 	Sim        simCmd        `cmd:"" help:"Show what ways of forming batches do under load, on a made-up device."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }

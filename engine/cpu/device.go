@@ -97,6 +97,9 @@ func (d *Device) At(p Precision) *Device { return &Device{d.machine, p} }
 // Precision is that of the weights made now.
 func (d *Device) Precision() Precision { return d.precision }
 
+// Threads is how many threads compute.
+func (d *Device) Threads() int { return d.pool.threads }
+
 // Close ends the device's threads. No operation may be under way.
 func (d *Device) Close() { d.pool.close() }
 

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"hark/audioprep"
+	"hark/bench"
+	"hark/engine"
+	"hark/kernels"
+	"hark/server"
+)
+
+// benchCmd measures how fast models run here, or how a server bears load.
+type benchCmd struct {
+	Files []string `arg:"" optional:"" name:"file" help:"Audio files to use (default: hark's own sample, for 13 s and looped for 5 min)."`
+
+	Model    string `default:"${default_model}" placeholder:"NAME" help:"Model to run, or to ask a server for (default: ${default})."`
+	Language string `short:"l" default:"en" placeholder:"LANG" help:"Language spoken in the files (default: ${default})."`
+	Rounds   int    `default:"5" placeholder:"N" help:"How often each file is run; medians are shown (default: ${default})."`
+
+	HTTP       string        `name:"http" placeholder:"URL" help:"Load a server instead: the address of hark or of any other with OpenAI's audio API, such as http://127.0.0.1:8080."`
+	Key        string        `placeholder:"KEY" help:"Key to send to the server."`
+	Clips      int           `default:"8" placeholder:"N" help:"Clients that send files of up to 30 s, each its next one when the last was answered (default: ${default})."`
+	Recordings int           `default:"2" placeholder:"N" help:"Clients that send longer files (default: ${default})."`
+	Duration   timeSpan      `default:"60s" placeholder:"TIME" help:"How long clients send requests (default: ${default})."`
+	Timeout    time.Duration `default:"10m" placeholder:"TIME" help:"A client's patience (default: ${default})."`
+
+	JSON bool `name:"json" help:"Print one JSON object instead of tables."`
+
+	deviceFlags `embed:""`
+}
+
+// table is a result that people can read too.
+type table interface{ WriteTable(w io.Writer) error }
+
+func (b *benchCmd) Run(ctx context.Context, c *console, cli *commandLine) error {
+	if err := b.check(); err != nil {
+		return &usage{err}
+	}
+	files, err := b.files(ctx)
+	if err != nil {
+		return err
+	}
+	var result table
+	if b.HTTP != "" {
+		result, err = b.load(ctx, files)
+	} else {
+		result, err = b.offline(ctx, c, cli, files)
+	}
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if b.JSON {
+		err = json.NewEncoder(&out).Encode(result)
+	} else {
+		err = result.WriteTable(&out)
+	}
+	if err != nil {
+		return err
+	}
+	return c.write(out.Bytes())
+}
+
+func (b *benchCmd) check() error {
+	switch {
+	case b.Rounds < 1:
+		return errors.New("--rounds: want 1 or more")
+	case b.Clips < 0 || b.Recordings < 0 || b.Clips+b.Recordings == 0:
+		return errors.New("--clips, --recordings: want 0 or more, and one client at least")
+	case b.Duration <= 0:
+		return errors.New("--duration: want more than 0")
+	case b.Timeout <= 0:
+		return errors.New("--timeout: want more than 0")
+	}
+	return checkModelNames([]string{b.Model})
+}
+
+// files reads what is to be sent or run, with its lengths.
+func (b *benchCmd) files(ctx context.Context) ([]bench.File, error) {
+	if len(b.Files) == 0 {
+		own := float64(len(sample)-wavHeader) / 2 / engine.SampleRate
+		return []bench.File{{Name: "sample.wav", Data: sample, Seconds: own}, {Name: "sample-5min.wav", Data: sampleOf(300), Seconds: 300}}, nil
+	}
+	var files []bench.File
+	for _, name := range b.Files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, pathCause(err))
+		}
+		pcm, err := audioprep.Decode(ctx, bytes.NewReader(data), audioprep.Options{})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		files = append(files, bench.File{Name: filepath.Base(name), Data: data, Seconds: pcm.Info.Duration.Seconds()})
+		if err := pcm.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// load keeps a server busy.
+func (b *benchCmd) load(ctx context.Context, files []bench.File) (table, error) {
+	address, err := url.Parse(b.HTTP)
+	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" {
+		return nil, &usage{fmt.Errorf("--http: %q is no address, want one such as http://127.0.0.1:8080", b.HTTP)}
+	}
+	if strings.Trim(address.Path, "/") == "" {
+		address.Path = "/v1/audio/transcriptions"
+	}
+	l := bench.Load{
+		URL: address.String(), Key: b.Key, Fields: map[string]string{"model": b.Model, "language": b.Language},
+		ClipClients: b.Clips, RecordingClients: b.Recordings,
+		Duration: time.Duration(b.Duration), Timeout: b.Timeout,
+	}
+	for _, f := range files {
+		if f.Seconds <= 30 {
+			l.Clips = append(l.Clips, f)
+		} else {
+			l.Recordings = append(l.Recordings, f)
+		}
+	}
+	if b.Clips > 0 && len(l.Clips) == 0 {
+		return nil, &usage{errors.New("no file is a clip of up to 30 s: give one, or --clips 0")}
+	}
+	if b.Recordings > 0 && len(l.Recordings) == 0 {
+		return nil, &usage{errors.New("no file is a recording of over 30 s: give one, or --recordings 0")}
+	}
+	return l.Run(ctx)
+}
+
+// offline runs the files through a model in this process.
+func (b *benchCmd) offline(ctx context.Context, c *console, cli *commandLine, files []bench.File) (table, error) {
+	loader, err := newLoader(ctx, c, cli, b.deviceFlags)
+	if err != nil {
+		return nil, err
+	}
+	defer loader.close()
+	if _, err := loader.fetch(ctx, b.Model); err != nil {
+		return nil, err
+	}
+	var meter *bench.Meter
+	loader.wrap = func(d engine.Device) engine.Device {
+		meter = bench.NewMeter(d)
+		return meter
+	}
+	registry := engine.NewRegistry(engine.RegistryConfig{Load: loader.load})
+	defer registry.Close()
+	begin := time.Now()
+	ref, err := registry.Acquire(ctx, b.Model)
+	if err != nil {
+		return nil, err
+	}
+	loaded := time.Since(begin)
+	defer ref.Release()
+	transcriber := server.NewTranscriber(registry, server.TranscriberConfig{})
+	defer transcriber.Close(ctx)
+
+	language, ok := engine.ParseLanguage(b.Language)
+	if !ok {
+		return nil, &usage{fmt.Errorf("--language: %q is not a language that hark knows", b.Language)}
+	}
+	options := engine.Options{Language: language, Temperatures: []float32{0}}
+	results, err := bench.TimeFiles(ctx, files, b.Rounds, meter.Reset, func(ctx context.Context, f bench.File) error {
+		_, err := transcriber.Transcribe(ctx, server.Input{Model: b.Model, Audio: bytes.NewReader(f.Data), Options: options})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	info := meter.Info()
+	return &bench.Offline{
+		Machine: bench.Machine{Device: info.Name, Code: info.Detail, Threads: loader.device.Threads(), Peak: peakOf(loader.device.Threads())},
+		Model:   b.Model, Load: loaded.Seconds(), Rounds: b.Rounds,
+		Files: results, Ops: meter.Ops(), PeakMemory: bench.PeakMemory(),
+	}, nil
+}
+
+// peakOf is what so many threads do at once, in additions and multiplications a second.
+func peakOf(threads int) float64 {
+	rates := make([]float64, threads)
+	var wg sync.WaitGroup
+	for i := range rates {
+		wg.Go(func() { rates[i] = kernels.PeakFLOPS(200 * time.Millisecond) })
+	}
+	wg.Wait()
+	sum := 0.0
+	for _, r := range rates {
+		sum += r
+	}
+	return sum
+}
