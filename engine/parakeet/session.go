@@ -117,14 +117,31 @@ func (s *session) leave() {
 	s.active = active
 }
 
-// encode runs the encoder for the windows that have just joined, a group of them at a time, and starts their searches.
+// aheadSamples is how much sound the features are computed of at once: enough to keep some threads busy, in a
+// few megabytes.
+const aheadSamples = 120 * engine.SampleRate
+
+// encode runs the encoder for the windows that have just joined and starts their searches.
 func (s *session) encode(ctx context.Context) error {
 	var fresh []*place
+	samples := 0
 	for _, p := range s.active {
-		if p.search == nil && !p.window.dropped.Load() {
-			fresh = append(fresh, p)
+		if p.search != nil || p.window.dropped.Load() {
+			continue
 		}
+		if samples += len(p.window.samples); len(fresh) > 0 && samples > aheadSamples {
+			if err := s.encodeAll(ctx, fresh); err != nil {
+				return err
+			}
+			fresh, samples = fresh[:0], len(p.window.samples)
+		}
+		fresh = append(fresh, p)
 	}
+	return s.encodeAll(ctx, fresh)
+}
+
+// encodeAll computes features, side by side, and then encodes them, a group at a time.
+func (s *session) encodeAll(ctx context.Context, fresh []*place) error {
 	items := make([][]float32, len(fresh))
 	var work sync.WaitGroup
 	for i, p := range fresh {
@@ -141,7 +158,7 @@ func (s *session) encode(ctx context.Context) error {
 		}
 		fresh, items = fresh[n:], items[n:]
 	}
-	return ctx.Err()
+	return nil
 }
 
 // encodeGroup encodes windows and puts their frames, rows of them together, into their places.
