@@ -4,14 +4,16 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/mewkiz/flac/frame"
 	"github.com/mewkiz/flac/meta"
+
+	"hark/audioprep/internal/bits"
+	"hark/audioprep/internal/flac"
 )
 
 // A FLAC file is "fLaC", metadata blocks of which the first is STREAMINFO, and
 // frames that each begin with a sync code and a header under a CRC-8 and end
-// with a CRC-16 over all (RFC 9639). The frames are decoded by mewkiz/flac.
-// Finding them, checking them and going on behind damaged ones is done here.
+// with a CRC-16 over all (RFC 9639). Finding them, checking them and going on behind
+// damaged ones is done here.
 
 const (
 	// maxBadFrames ends the decoding of a file that is nothing but damage:
@@ -20,12 +22,16 @@ const (
 	// maxLostSeconds is how much silence is put in for lost frames at most,
 	// since how many are lost is only what the next header says.
 	maxLostSeconds = 10
+	// flacFrameEnd is the checksum, and a few bytes for the heads of subframes.
+	flacFrameEnd = 128
 )
 
 type flacDecoder struct {
 	s      *sink
 	w      *sliding
 	info   *meta.StreamInfo
+	dec    flac.Decoder
+	padded []byte // the end of the upload
 	block  []float32
 	open   bool
 	form   flacHeader // of the first frame
@@ -136,8 +142,8 @@ func (d *flacDecoder) next() (more bool, err error) {
 	if h.bits > 24 && h.paired {
 		return false, unsupported("flac with pairs of 32-bit channels", "")
 	}
-	f, n := d.decode(h, b)
-	if f == nil {
+	x, n := d.decode(h)
+	if x == nil {
 		d.bad++
 		d.redone += int64(n)
 		// Starting again right behind the header finds the next frame even
@@ -149,41 +155,34 @@ func (d *flacDecoder) next() (more bool, err error) {
 		return true, d.s.ctx.Err()
 	}
 	d.w.skip(n)
-	return true, d.emit(h, f)
+	return true, d.emit(h, x)
 }
 
-// decode decodes the frame at the cursor. f is nil if it is damaged; n is how
-// many bytes were read. This is the one place where a fault of the library's
-// could break out.
-func (d *flacDecoder) decode(h flacHeader, b []byte) (f *frame.Frame, n int) {
-	r := &frameReader{s: d.w, head: h.withoutCodes(b)}
-	defer func() {
-		if recover() != nil {
-			f, n = nil, r.n
+// decode decodes the frame at the cursor. x is nil if it is damaged; n is how many bytes
+// were read.
+func (d *flacDecoder) decode(h flacHeader) (x [][]int32, n int) {
+	// Few frames are longer than their samples would be as they are.
+	for room := h.bytes + h.channels*h.blockSize*(h.bits+1)/8 + flacFrameEnd; ; room *= 4 {
+		b := d.w.fill(room + bits.Slack)
+		if len(b) < room+bits.Slack {
+			d.padded = append(append(d.padded[:0], b...), make([]byte, bits.Slack)...)
+			b, room = d.padded, len(b)
 		}
-	}()
-	f, err := frame.New(r)
-	if err != nil {
-		return nil, r.n
-	}
-	f.BitsPerSample = uint8(h.bits)
-	// Its error is not asked for: with a changed header its CRC-16 is wrong.
-	// The one over the true bytes is computed here.
-	_ = f.Parse()
-	whole := d.w.fill(r.n)
-	if len(whole) < r.n || crc16(whole[:r.n]) != 0 || len(f.Subframes) != h.channels {
-		return nil, r.n
-	}
-	for _, sub := range f.Subframes {
-		if sub == nil || len(sub.Samples) != h.blockSize {
-			return nil, r.n
+		r := bits.Reader{Data: b, At: 8 * h.bytes, End: 8 * room}
+		x, err := d.dec.Decode(&r, flac.Form{BlockSize: h.blockSize, Bits: h.bits, Assignment: h.assignment})
+		if r.Past() && room < maxFrameBytes && !d.w.done {
+			continue
 		}
+		n = min(r.At/8+2, room)
+		if err != nil || crc16(b[:n]) != 0 {
+			return nil, n
+		}
+		return x, n
 	}
-	return f, r.n
 }
 
 // emit hands a frame's samples on, after silence for frames that were lost.
-func (d *flacDecoder) emit(h flacHeader, f *frame.Frame) error {
+func (d *flacDecoder) emit(h flacHeader, x [][]int32) error {
 	if !d.open {
 		if err := d.s.open(int64(h.rate), h.channels); err != nil {
 			return &CorruptError{Container: d.s.info.Container, Err: err}
@@ -202,16 +201,24 @@ func (d *flacDecoder) emit(h flacHeader, f *frame.Frame) error {
 			return err
 		}
 	}
+	d.block = h.interleave(d.block, x)
+	return d.s.write(d.block)
+}
+
+// interleave returns samples of all channels in turn, in block if it has room.
+func (h flacHeader) interleave(block []float32, x [][]int32) []float32 {
 	n := h.blockSize * h.channels
-	if cap(d.block) < n {
-		d.block = make([]float32, n)
+	if cap(block) < n {
+		block = make([]float32, n)
 	}
-	block := d.block[:n]
+	block = block[:n]
 	scale := 1 / float32(uint64(1)<<(h.bits-1))
-	for c, sub := range f.Subframes {
-		for i, v := range sub.Samples {
-			block[i*h.channels+c] = float32(v) * scale
+	for c, samples := range x {
+		at := c
+		for _, v := range samples {
+			block[at] = float32(v) * scale
+			at += h.channels
 		}
 	}
-	return d.s.write(block)
+	return block
 }

@@ -2,13 +2,14 @@ package audioprep
 
 // flacHeader is the header of a FLAC frame (RFC 9639, section 9.1).
 type flacHeader struct {
-	bytes     int // of the header, its CRC included
-	blockSize int // samples of each channel
-	rate      int // Hz, or 0: as STREAMINFO says
-	channels  int
-	paired    bool // two channels coded as one and a difference
-	bits      int  // per sample, or 0: as STREAMINFO says
-	sample    int64
+	bytes      int // of the header, its CRC included
+	blockSize  int // samples of each channel
+	rate       int // Hz, or 0: as STREAMINFO says
+	channels   int
+	paired     bool // two channels coded as one and a difference
+	assignment int  // how channels are coded, as the header has it
+	bits       int  // per sample, or 0: as STREAMINFO says
+	sample     int64
 }
 
 var (
@@ -32,7 +33,7 @@ func parseFlacHeader(b []byte) (h flacHeader, ok bool) {
 		return h, false
 	}
 	h.bits = flacBits[bitsCode]
-	h.channels = chanCode + 1
+	h.channels, h.assignment = chanCode+1, chanCode
 	if chanCode >= 8 {
 		h.channels, h.paired = 2, true
 	}
@@ -82,19 +83,6 @@ func parseFlacHeader(b []byte) (h flacHeader, ok bool) {
 		h.sample = number * int64(h.blockSize)
 	}
 	return h, true
-}
-
-// withoutCodes returns a copy of a header that takes rate and sample size from
-// STREAMINFO: the frame library knows no 32-bit samples and comments on rates
-// it finds remarkable. The numbers behind stay, since their codes stay.
-func (h flacHeader) withoutCodes(b []byte) []byte {
-	out := append([]byte(nil), b[:h.bytes]...)
-	if out[2]&15 < 12 {
-		out[2] &^= 15
-	}
-	out[3] &^= 7 << 1
-	out[h.bytes-1] = crc8(out[:h.bytes-1])
-	return out
 }
 
 // flacNumber reads the frame or sample number, coded as UTF-8 stretched to 36

@@ -79,6 +79,7 @@ func (t *mp4Track) openFLAC(b []byte) error {
 // flacPackets makes a packetDecoder of the FLAC decoder.
 type flacPackets struct {
 	info  *meta.StreamInfo
+	one   flacDecoder
 	block []float32
 }
 
@@ -90,20 +91,11 @@ func (d *flacPackets) decode(packet []byte) ([]float32, error) {
 	if !ok || h.channels != int(d.info.NChannels) || h.bits > 24 && h.paired {
 		return nil, fmt.Errorf("no FLAC frame of %d channels", d.info.NChannels)
 	}
-	one := &flacDecoder{w: &sliding{b: packet, done: true}, info: d.info}
-	f, _ := one.decode(h, packet)
-	if f == nil {
+	d.one.w = &sliding{b: packet, done: true}
+	x, _ := d.one.decode(h)
+	if x == nil {
 		return nil, errors.New("a damaged FLAC frame")
 	}
-	n := h.blockSize * h.channels
-	if cap(d.block) < n {
-		d.block = make([]float32, n)
-	}
-	scale := 1 / float32(uint64(1)<<(h.bits-1))
-	for c, sub := range f.Subframes {
-		for i, v := range sub.Samples {
-			d.block[i*h.channels+c] = float32(v) * scale
-		}
-	}
-	return d.block[:n], nil
+	d.block = h.interleave(d.block, x)
+	return d.block, nil
 }

@@ -1,7 +1,5 @@
 package audioprep
 
-import "io"
-
 // maxFrameBytes bounds how much of a stream is held to decode one frame. The
 // largest FLAC frame that can be written, 65535 samples of 8 channels with 24
 // bits, has 1.6 MB.
@@ -54,32 +52,4 @@ func (s *sliding) jump(n int64) {
 		return
 	}
 	s.at += int(n)
-}
-
-// frameReader reads on from the cursor without moving it, a replaced beginning
-// first.
-type frameReader struct {
-	s    *sliding
-	head []byte // read instead of the first len(head) bytes
-	n    int    // bytes read
-}
-
-func (r *frameReader) Read(p []byte) (int, error) {
-	if r.n < len(r.head) {
-		k := copy(p, r.head[r.n:])
-		r.n += k
-		return k, nil
-	}
-	if r.n >= maxFrameBytes {
-		return 0, io.ErrUnexpectedEOF
-	}
-	b := r.s.b[r.s.at:]
-	if r.n+len(p) > len(b) {
-		if b = r.s.fill(r.n + len(p)); r.n >= len(b) {
-			return 0, io.EOF
-		}
-	}
-	k := copy(p, b[r.n:])
-	r.n += k
-	return k, nil
 }

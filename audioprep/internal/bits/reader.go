@@ -24,13 +24,19 @@ func Padded(buf, data []byte) (Reader, []byte) {
 }
 
 // Peek returns the next n bits, 1 to 32, without moving.
-func (r *Reader) Peek(n int) uint32 {
+func (r *Reader) Peek(n int) uint32 { return uint32(r.Window() >> (64 - n)) }
+
+// WindowBits is how many of its bits Window knows at least.
+const WindowBits = 57
+
+// Window returns the next bits at the top of a word, without moving. Those behind the first
+// WindowBits may be zeros.
+func (r *Reader) Window() uint64 {
 	i := r.At >> 3
 	if i+8 > len(r.Data) {
 		return 0
 	}
-	v := binary.BigEndian.Uint64(r.Data[i:]) << (r.At & 7)
-	return uint32(v >> (64 - n))
+	return binary.BigEndian.Uint64(r.Data[i:]) << (r.At & 7)
 }
 
 // Take returns the next n bits, 0 to 32.
