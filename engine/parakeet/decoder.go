@@ -25,7 +25,6 @@ type decoder struct {
 	predicted engine.Tensor   // [slots+1][J]: joint.pred of each state's output
 
 	// Scratch: x [rows][P], z [rows][J], logits [rows][V+1+durations].
-	rows         int
 	x, z, logits engine.Tensor
 	buffers      []engine.Buffer
 }
@@ -35,7 +34,7 @@ type decoder struct {
 func loadDecoder(l *loader, c models.ParakeetConfig, slots, rows int) *decoder {
 	p, j, outputs := c.PredictorWidth, c.JointWidth, c.Vocabulary+1+len(c.Durations)
 	d := &decoder{
-		dev: l.dev, slots: slots, rows: rows,
+		dev: l.dev, slots: slots,
 		steps: steps{blank: int32(c.Blank()), durations: c.Durations, maxSymbols: c.MaxSymbols},
 	}
 	d.embedding = d.alloc(l, c.Vocabulary+1, p)
