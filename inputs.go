@@ -22,9 +22,9 @@ func checkInputs(files []string, stdin io.Reader) []error {
 		case stdinUsed:
 			errs[i] = errors.New("-: standard input can be read only once")
 		case isTerminal(stdin):
-			errs[i] = withHint(errors.New("-: standard input is a terminal"), "pipe a recording in: hark transcribe - <talk.mp3")
+			errs[i] = withHint(errors.New("-: standard input is a terminal"), "pipe a recording in, as with <talk.mp3 at the end of the line")
 		case isFolder(stdin):
-			errs[i] = withHint(errors.New("-: standard input is a folder"), "pipe a recording in: hark transcribe - <talk.mp3")
+			errs[i] = withHint(errors.New("-: standard input is a folder"), "pipe a recording in, as with <talk.mp3 at the end of the line")
 		}
 		stdinUsed = stdinUsed || name == stdinName
 	}
@@ -49,7 +49,7 @@ func checkFile(name string) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", name, pathCause(err))
 	case info.IsDir():
-		return withHint(fmt.Errorf("%s: is a folder", name), "name the files in it: hark transcribe %s/*", name)
+		return withHint(fmt.Errorf("%s: is a folder", name), "name the files in it, as %s/*", name)
 	}
 	return nil
 }
