@@ -20,8 +20,8 @@
 // # What it does not do
 //
 // Copies of frames for the case of loss (FEC) are passed over. Containers, channel maps and
-// gains are the caller's. No input makes it panic; memory is bounded, and time by the
-// samples that come out.
+// gains are the caller's. No input makes it panic; memory is fixed, and time bounded by
+// the samples that come out.
 package opus
 
 import (
@@ -31,8 +31,8 @@ import (
 )
 
 const (
-	ms      = 48 // samples
-	fadeFor = 5 * ms / 2
+	ms      = 48         // samples
+	fadeFor = 5 * ms / 2 // how long one mode fades to another, also the shortest frame
 )
 
 // Decoder decodes the packets of one stream. Not for concurrent use.
@@ -49,9 +49,9 @@ type Decoder struct {
 	redundant bool   // the frame before ended with a copy by CELT
 
 	frames [][]byte
-	out    [2][]float32
-	low    [2][]int16 // of SILK, a frame
-	fade   [2][]float32
+	out    [2][]float32 // a packet
+	low    [2][]int16   // a frame of SILK
+	fade   [2][]float32 // 5 ms to fade from or to
 }
 
 // NewDecoder returns a decoder for one or two channels. Packets may have either number,
@@ -61,7 +61,7 @@ func NewDecoder(channels int) *Decoder {
 	for c := range channels {
 		d.out[c] = make([]float32, MaxSamples)
 		d.low[c] = make([]int16, silk.MaxMillis*ms)
-		d.fade[c] = make([]float32, 10*ms)
+		d.fade[c] = make([]float32, 5*ms)
 	}
 	return d
 }

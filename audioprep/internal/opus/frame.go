@@ -7,7 +7,7 @@ import (
 	"hark/audioprep/internal/opus/silk"
 )
 
-// frame decodes a frame of d.header's kind (RFC 6716, sections 4.2 to 4.5).
+// frame decodes a frame of d.header's kind (RFC 6716, section 4).
 func (d *Decoder) frame(b []byte, out [][]float32) {
 	h := d.header
 	fade := d.slices(&d.fade, 0, min(5*ms, h.samples))

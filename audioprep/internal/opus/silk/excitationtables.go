@@ -22,7 +22,7 @@ var pulseCountCode = [...][18]uint8{
 	{255, 254, 253, 247, 220, 162, 106, 67, 42, 28, 18, 12, 9, 6, 4, 3, 2, 0},
 }
 
-// splitCode are tables 47 to 50: how many pulses of a block are in its first half, by the
+// splitCode are tables 50 to 47: how many pulses of a block are in its first half, by the
 // length of a half, 1, 2, 4 or 8, and the number of pulses.
 var splitCode = [4][17][]uint8{
 	{

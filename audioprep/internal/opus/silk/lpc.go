@@ -12,7 +12,7 @@ type lpc [maxOrder]int32
 // filter converts line spectral frequencies (section 4.2.7.5.6). They are the zeros of
 // two polynomials whose sum is the filter's.
 func (b *lsfBook) filter(v *lsf) (aQ12 lpc) {
-	// In an order that keeps rounding errors small.
+	// In an order that keeps rounding errors small (table 27).
 	place := placeNarrow[:]
 	if b.order == 16 {
 		place = placeWide[:]
