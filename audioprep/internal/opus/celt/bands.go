@@ -149,4 +149,3 @@ func (r *bandReader) readBand(bits, blocks, below int) {
 	}
 	r.masks[0][r.band], r.masks[1][r.band] = mask[0], mask[1]
 }
-
