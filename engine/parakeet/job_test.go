@@ -311,3 +311,26 @@ func TestMissingModel(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestMemoryIsGivenBack: whether a model fits on its device or not, nothing stays there when it's closed.
+func TestMemoryIsGivenBack(t *testing.T) {
+	dev := &countingDevice{Device: newTestDevice(t), bound: 1 << 30}
+	m, err := Load(dev, repository+"parakeet-tiny.nemo", "tiny", Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	needed := dev.elements
+	samples := noise(5*engine.SampleRate, 1)
+	runSpans(t, m, samples, whole(samples), engine.Options{})
+	if err := m.Close(); err != nil || dev.elements != 0 {
+		t.Errorf("%d elements are left, %v", dev.elements, err)
+	}
+	for _, dev.bound = range []int{0, needed / 2, needed - 1} {
+		if _, err := Load(dev, repository+"parakeet-tiny.nemo", "tiny", Config{}); !errors.Is(err, errFull) {
+			t.Errorf("room for %d elements: got %v", dev.bound, err)
+		}
+		if dev.elements != 0 {
+			t.Errorf("room for %d elements: %d are left", dev.bound, dev.elements)
+		}
+	}
+}
