@@ -16,8 +16,17 @@ func interleave(channels ...[]float32) []float32 {
 	return out
 }
 
+// raised is a signal with a constant offset.
+func raised(x []float32, offset float32) []float32 {
+	y := append([]float32(nil), x...)
+	for i := range y {
+		y[i] += offset
+	}
+	return y
+}
+
 func mixAll(channels int, x []float32) []float32 {
-	m := newMixer(channels, SampleRate)
+	m := newMixer("", channels, SampleRate)
 	return m.flush(m.mix(nil, x))
 }
 
@@ -37,7 +46,15 @@ func TestMix(t *testing.T) {
 		{"mono", s, 1, 1, s},
 		{"same on both", interleave(s, s), 2, 1, s},
 		{"right only", interleave(zero, s), 2, 0.5, s},
-		{"centre of six", interleave(zero, zero, s, zero, zero, zero), 6, 1.0 / 6, s},
+		{"centre of six", interleave(zero, zero, s, zero, zero, zero), 6, 1, s},
+		{"front of six", interleave(s, zero, zero, zero, zero, zero), 6, math.Sqrt2 / 2, s},
+		{"back of six", interleave(zero, zero, zero, zero, s, zero), 6, 0.5, s},
+		{"rumble beside the voice", interleave(zero, zero, s, loud, zero, zero), 6, 1, s},
+		{"nothing but rumble", interleave(zero, zero, zero, s, zero, zero), 6, 1, s},
+		{"full scale on all of six", interleave(loud, loud, loud, loud, loud, loud), 6, 1, loud},
+		{"opposite fronts of six", interleave(s, upside, zero, zero, zero, zero), 6, 1, s},
+		{"one of sixteen", interleave(s, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero), 16, 0.25, s},
+		{"opposite, with an offset", interleave(raised(s, 0.3), raised(upside, 0.3)), 2, 1, raised(s, 0.3)},
 		{"full scale on all", interleave(loud, loud, loud), 3, 1, loud},
 		{"opposite", interleave(s, upside), 2, 1, s},
 		{"nearly opposite", interleave(s, quieter), 2, 1, s},
@@ -65,7 +82,7 @@ func TestMixPieces(t *testing.T) {
 	}
 	x := interleave(a, b)
 	want := mixAll(2, x)
-	m := newMixer(2, SampleRate)
+	m := newMixer("", 2, SampleRate)
 	var got []float32
 	for at, n := 0, 1; at < len(x); n = n*7%997 + 1 {
 		to := min(len(x), at+2*n)
@@ -77,5 +94,56 @@ func TestMixPieces(t *testing.T) {
 	}
 	if rms := rmsDB(want[6000:11000]); rms < -20 {
 		t.Errorf("the opposite stretch has %.1f dB", rms)
+	}
+}
+
+// TestMixPiecesLoud: nor where blocks are made quieter, by the loudness of the next one.
+func TestMixPiecesLoud(t *testing.T) {
+	channels := make([][]float32, 6)
+	for c := range channels {
+		channels[c] = noise(20011, 0.9, uint32(c/3)) // three alike, and three
+		for i := 8000; i < 12000; i++ {
+			channels[c][i] *= 0.01
+		}
+	}
+	x := interleave(channels...)
+	want := mixAll(6, x)
+	if len(want) != 20011 {
+		t.Fatalf("got %d samples", len(want))
+	}
+	for i, v := range want {
+		if v < -1 || v > 1 {
+			t.Fatalf("sample %d is %v", i, v)
+		}
+	}
+	m := newMixer("", 6, SampleRate)
+	var got []float32
+	for at, n := 0, 1; at < len(x); n = n*7%997 + 1 {
+		to := min(len(x), at+6*n)
+		got = m.mix(got, x[at:to])
+		at = to
+	}
+	if got = m.flush(got); !equal(got, want) {
+		t.Error("other samples when mixed in pieces")
+	}
+}
+
+// TestMixWeights: the same six channels in the order of each codec.
+func TestMixWeights(t *testing.T) {
+	const f = math.Sqrt2 / 2
+	for codec, want := range map[string][]float32{
+		"flac": {f, f, 1, 0, 0.5, 0.5}, "pcm_s16": {f, f, 1, 0, 0.5, 0.5},
+		"opus": {f, 1, f, 0.5, 0.5, 0}, "vorbis": {f, 1, f, 0.5, 0.5, 0}, "aac": {1, f, f, 0.5, 0.5, 0}, "alac": {1, f, f, 0.5, 0.5, 0},
+	} {
+		if got := mixWeights(codec, 6); !equal(got, want) {
+			t.Errorf("%s: got %v, want %v", codec, got, want)
+		}
+	}
+	for channels := 1; channels <= maxChannels; channels++ {
+		for _, codec := range []string{"wav", "opus", "aac"} {
+			if got := mixWeights(codec, channels); len(got) != channels {
+				t.Errorf("%s: %d weights for %d channels", codec, len(got), channels)
+			}
+		}
 	}
 }

@@ -59,7 +59,7 @@ var tones = []struct {
 	{"silk.opus", "ogg", "opus", 48000, 1, 11200, 0.3, 0, -25},
 	{"hybrid.opus", "ogg", "opus", 48000, 1, 11200, 0.3, 0, -22},
 	{"celt.opus", "ogg", "opus", 48000, 2, 11200, 0.15, 0.15, -25},
-	{"surround.opus", "ogg", "opus", 48000, 6, 6400, 0.05, 0, -25},
+	{"surround.opus", "ogg", "opus", 48000, 6, 6400, 0.2121, 0, -25},
 	{"flac.oga", "ogg", "flac", 22050, 2, 6400, 0.15, 0.15, -60},
 	{"opus.webm", "webm", "opus", 48000, 1, 11200, 0.3, 0, -22},
 	{"opus-live.webm", "webm", "opus", 48000, 1, 11200, 0.3, 0, -22},
@@ -387,7 +387,7 @@ func TestOpusHeader(t *testing.T) {
 		{"mapped to three channels", head(func(h []byte) []byte {
 			h[9], h[18] = 3, 255
 			return append(h, 1, 1, 1, 255, 0)
-		}), 11200, 0.1, 0.1},
+		}), 11200, 0.212, 0.212},
 	} {
 		pcm, err := decodeBytes(c.file)
 		if err != nil {

@@ -81,7 +81,7 @@ func (s *sink) open(rate int64, channels int) error {
 	}
 	s.rate, s.channels = int(rate), channels
 	if !s.opt.Separate {
-		s.mix = newMixer(channels, s.rate)
+		s.mix = newMixer(s.info.Codec, channels, s.rate)
 	}
 	for _, l := range s.lines {
 		l.rs = newResampler(s.rate, SampleRate)

@@ -146,7 +146,11 @@ func (s *store) flush() error {
 			return &StorageError{err}
 		}
 	}
-	s.pieces = append(s.pieces[:0:0], s.pieces[0][:0:min(cap(s.pieces[0]), pieceSamples)])
+	if p := s.pieces[0]; len(s.pieces) > 1 || cap(p) != pieceSamples {
+		s.pieces = [][]float32{make([]float32, 0, pieceSamples)}
+	} else {
+		s.pieces[0] = p[:0]
+	}
 	s.give() // what is left is as small as any buffer
 	return nil
 }

@@ -91,8 +91,10 @@ func nearest(table *[256]float32, v float32) byte {
 	return byte(best)
 }
 
-func decodeBytes(b []byte) (*PCM, error) {
-	return Decode(context.Background(), bytes.NewReader(b), Options{})
+func decodeBytes(b []byte) (*PCM, error) { return decodeWith(b, Options{}) }
+
+func decodeWith(b []byte, opt Options) (*PCM, error) {
+	return Decode(context.Background(), bytes.NewReader(b), opt)
 }
 
 // maxDiff is the largest difference of two signals, or infinite if their
