@@ -7,7 +7,7 @@
 // The flow: a [Model] plans a [Job] for the samples and windows of a request;
 // whoever schedules takes windows from the job and gives them to [Model.Run], a
 // batch at a time, in any mix of jobs of that model; when the job has no more
-// windows, [Job.Result] holds the text. Model graphs (engine/whisper) are
+// windows, [Job.Result] holds the text. Model graphs (engine/whisper, engine/parakeet) are
 // written once over [Device], and devices (engine/cpu) know no model.
 //
 // The package knows no HTTP, no file formats of audio and no scheduling.
