@@ -28,7 +28,7 @@ type serveCmd struct {
 	MaxUpload         byteCount     `default:"2GiB" placeholder:"SIZE" help:"Largest file accepted (default: ${default})."`
 	MaxDuration       time.Duration `default:"6h" placeholder:"TIME" help:"Longest audio of one request (default: ${default})."`
 	MaxPending        int           `default:"512" placeholder:"N" help:"Transcriptions under way at once; more are told to come back (default: ${default})."`
-	MaxDecoded        byteCount     `default:"2GiB" placeholder:"SIZE" help:"Memory for decoded recordings; more of them wait on disk (default: ${default})."`
+	MaxDecoded        byteCount     `default:"2GiB" placeholder:"SIZE" help:"Memory for decoded audio; more of it lies on disk (default: ${default})."`
 	SpoolDir          string        `placeholder:"DIR" help:"Where uploads beyond 8 MiB lie meanwhile (default: the system's folder for temporary files)."`
 	UploadTimeout     time.Duration `default:"1h" placeholder:"TIME" help:"Longest time for an upload (default: ${default})."`
 	UploadIdleTimeout time.Duration `default:"30s" placeholder:"TIME" help:"Longest pause in an upload (default: ${default})."`

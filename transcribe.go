@@ -25,6 +25,8 @@ type transcribeCmd struct {
 	Language       string   `short:"l" placeholder:"LANG" help:"Language spoken, as a code or an English name (default: detected)."`
 	Task           string   `enum:"transcribe,translate" default:"transcribe" placeholder:"WORD" help:"transcribe, or translate into English."`
 	WordTimestamps bool     `short:"w" help:"Find the time of every word; json and verbose_json show it."`
+	Track          int      `placeholder:"N" help:"Audio track to hear, counted from 1 (default: the one that players take)."`
+	Channels       string   `enum:"mix,separate" default:"mix" placeholder:"WORD" help:"mix, or separate to hear each channel by itself, as a speaker (default: ${default})."`
 	Sequential     bool     `help:"Decode a recording from start to end, each part knowing the text before, instead of cutting it at silence."`
 	Prompt         string   `placeholder:"TEXT" help:"Text to take as said before: names and spellings to expect."`
 	Keywords       []string `placeholder:"WORD,..." help:"Names and terms to expect, as they are to be written."`
@@ -94,6 +96,7 @@ func (t *transcribeCmd) Run(ctx context.Context, c *console, cli *commandLine) e
 	progress := newAudioProgress(c, len(files))
 	outcomes := t.start(ctx, c, files, func(i int, in server.Input) (*server.Transcript, error) {
 		in.Model, in.Options = t.Model, options
+		in.Choice = server.Choice{Track: t.Track, Separate: t.Channels == "separate"}
 		in.Progress = func(done, total time.Duration) { progress.set(i, done, total) }
 		defer progress.finish()
 		return transcriber.Transcribe(ctx, in)
@@ -143,6 +146,9 @@ func (t *transcribeCmd) options() (engine.Options, error) {
 			return o, &usage{fmt.Errorf("--temperature: %g is not between 0 and 1", *t.Temperature)}
 		}
 		o.Temperatures = []float32{*t.Temperature}
+	}
+	if t.Track < 0 {
+		return o, &usage{errors.New("--track: tracks are counted from 1")}
 	}
 	if t.BeamSize < 1 || t.BeamSize > maxBeamSize {
 		return o, &usage{fmt.Errorf("--beam-size: %d is not between 1 and %d", t.BeamSize, maxBeamSize)}

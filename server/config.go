@@ -38,7 +38,8 @@ type Config struct {
 	// MaxDuration is the longest audio of one request. Default 6 h. What it decodes to takes 230 MB an hour.
 	MaxDuration time.Duration
 
-	// SpoolDir is where uploads beyond SpoolThreshold lie while they are read. Default: the system's folder for
+	// SpoolDir is where uploads beyond SpoolThreshold lie while they are read, and the decoded audio that is not kept in memory
+	// until it's transcribed. Default: the system's folder for
 	// temporary files. The files have no name there where the system allows that, so that nothing is left after a crash.
 	SpoolDir string
 
@@ -53,8 +54,8 @@ type Config struct {
 	// are the server's own. Its QueueLimit defaults to MaxPending.
 	Scheduling batcher.Config
 
-	// MaxDecodedBytes is how much decoded audio of recordings may lie in memory, in bytes; beyond it they wait on disk
-	// before they are decoded. Clips (at most 1.9 MB each) do not count. Default 2 GiB, about 9 h of audio.
+	// MaxDecodedBytes is how much decoded audio may lie in memory, in bytes. Of one upload four minutes do; the rest, and what
+	// has no room within the bound, lies in files in SpoolDir. Default 2 GiB, about 9 h of audio.
 	MaxDecodedBytes int64
 
 	// FFmpeg decodes the files that hark does not decode itself. nil: they are refused.

@@ -20,6 +20,17 @@
 // /v1/explain takes the same upload and fields and says what the file is, what is wrong with it and what it would cost
 // and wait, without transcribing it: a [FileReport]. What /v1/transcribe would refuse is refused there in the same words.
 //
+// # What is heard of a file
+//
+// A file is decoded while it arrives, by the fields that came before it. One that can't be used ends its upload as soon as that
+// is known, with the answer that it would have got at its end. A file that is too long is decoded up to the limit and no
+// further, and not transcribed: its 413 says what was found until then.
+//
+// track is the number of an audio track, from 1; 0 or nothing is the one that players take. channels is mix, or separate: then
+// each of up to eight channels is heard by itself, and "speaker" in segments and words of verbose_json is the channel's number,
+// "0", "1"…, segments in order of their start. Text and SRT have "Speaker 0: " before what it says (text a line for each time
+// that one of them speaks), VTT a voice span, "<v Speaker 0>". Silent channels cost nothing.
+//
 // stream=true is answered as a plain answer, which is what OpenAI does for whisper-1, and X-Hark-Warning says so.
 //
 // # Headers
