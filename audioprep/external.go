@@ -40,6 +40,7 @@ type FFmpeg struct {
 	path    string
 	version string
 	grace   time.Duration // how far it may fall behind real time
+	longest time.Duration // of what comes back where the caller sets no limit
 }
 
 // ffmpegGrace is the time an upload has before its first sample: a large film on a slow disk
@@ -76,7 +77,7 @@ func FindFFmpeg(ctx context.Context, path string) (*FFmpeg, error) {
 	if n, err := strconv.Atoi(major); err == nil && n < oldestFFmpeg {
 		return nil, fmt.Errorf("%s: version %s is too old, at least %d is needed", found, version, oldestFFmpeg)
 	}
-	return &FFmpeg{path: found, version: version, grace: ffmpegGrace}, nil
+	return &FFmpeg{path: found, version: version, grace: ffmpegGrace, longest: longestExternal}, nil
 }
 
 // Path is where the program lies.

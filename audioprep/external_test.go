@@ -221,7 +221,7 @@ func fakeFFmpeg(t testing.TB, script string) *FFmpeg {
 	if _, err := os.Stat("/bin/sh"); err != nil {
 		t.Skip("no shell to fake ffmpeg with")
 	}
-	return &FFmpeg{path: scriptFile(t, script), version: "0", grace: time.Minute}
+	return &FFmpeg{path: scriptFile(t, script), version: "0", grace: time.Minute, longest: longestExternal}
 }
 
 // auHeader is printf's argument for the header that ffmpeg writes: floats, 8 kHz, mono.
@@ -313,6 +313,19 @@ func TestFFmpegNoRoom(t *testing.T) {
 	var storage *StorageError
 	if !errors.As(err, &storage) || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want a StorageError", err)
+	}
+}
+
+// TestFFmpegEndless: where the caller sets no limit, there is one all the same.
+func TestFFmpegEndless(t *testing.T) {
+	f := fakeFFmpeg(t, `printf `+auHeader+`; cat /dev/zero`)
+	f.longest = 10 * time.Second
+	pcm, err := Decode(context.Background(), strings.NewReader("\x30\x26\xb2\x75\x8e\x66\xcf\x11......"), Options{FFmpeg: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := pcm.Info.Duration; d < 10*time.Second || d > 12*time.Second || len(pcm.Info.Faults) != 1 || pcm.Info.Faults[0] != "only the first 10s were decoded" {
+		t.Errorf("got %v with %q", d, pcm.Info.Faults)
 	}
 }
 

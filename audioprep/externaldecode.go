@@ -13,6 +13,9 @@ import (
 // errLate is why an ffmpeg that does not keep up is ended.
 var errLate = errors.New("ffmpeg does not keep up with real time")
 
+// errEnough is why one is ended that would go on beyond all limits.
+var errEnough = errors.New("that is enough")
+
 // decode writes to s what ffmpeg makes of an upload that was refused with the error given.
 func (f *FFmpeg) decode(in *input, s *sink, refused *FormatError) error {
 	if s.opt.Track < 0 {
@@ -25,19 +28,26 @@ func (f *FFmpeg) decode(in *input, s *sink, refused *FormatError) error {
 	defer release()
 	ctx, cancel := context.WithCancelCause(in.ctx)
 	defer cancel(nil)
-	longest := longestExternal
+	longest := f.longest
 	if s.opt.MaxDuration > 0 {
-		longest = s.opt.MaxDuration + time.Second // so that a sample beyond the limit arrives
+		longest = s.opt.MaxDuration
 	}
 	start := time.Now()
 	late := time.AfterFunc(f.grace, func() { cancel(errLate) })
 	defer late.Stop()
-	p, err := startProcess(ctx, f.path, decodeArgs(inputName(file), s.opt.Track-1, longest), file)
+	// A second more, so that what is beyond the limit is seen to be.
+	p, err := startProcess(ctx, f.path, decodeArgs(inputName(file), s.opt.Track-1, longest+time.Second), file)
 	if err != nil {
 		return withReason(refused, fmt.Sprintf("%s can't be started: %v", f, err))
 	}
 	s.info.Decoder = f.String()
-	err = readAU(p.stdout, s, func() { late.Reset(time.Until(start.Add(f.grace + s.duration()))) })
+	err = readAU(p.stdout, s, func() error {
+		late.Reset(time.Until(start.Add(f.grace + s.duration())))
+		if s.duration() > longest {
+			return errEnough
+		}
+		return nil
+	})
 	if err != nil && !errors.Is(err, errNoAU) { // then it ends by itself, and may say why
 		p.kill()
 	}
@@ -48,26 +58,42 @@ func (f *FFmpeg) decode(in *input, s *sink, refused *FormatError) error {
 		return in.ctx.Err()
 	case context.Cause(ctx) == errLate:
 		return &CorruptError{Container: s.info.Container, Err: errLate}
-	case err != nil && !errors.Is(err, errNoAU):
-		return err
-	case s.opt.Track > len(p.log.streams) && len(p.log.streams) > 0:
-		return &ChoiceError{What: "track", Got: s.opt.Track, Have: len(p.log.streams)}
+	case err == errEnough:
+		s.faults(fmt.Sprintf("only the first %v were decoded", longest))
+		return nil
+	case errors.Is(err, errNoAU):
+		return f.explain(&p.log, s.opt.Track, exit, refused)
 	case err != nil:
-		return withReason(refused, fmt.Sprintf("%s does not take it either: %s", f, p.log.why(exit)))
-	case exit != nil:
-		s.faults(fmt.Sprintf("truncated: ffmpeg ended early: %s", p.log.why(exit)))
-	case p.log.errors > 0:
-		s.faults(fmt.Sprintf("damaged: ffmpeg tells of %d errors, the last: %s", p.log.errors, p.log.message))
+		return err
 	}
+	p.log.complain(s, exit)
 	return nil
 }
 
-// withReason is a FormatError with more about it.
+// explain is the error for an upload of which no audio came.
+func (f *FFmpeg) explain(log *ffmpegLog, track int, exit error, refused *FormatError) error {
+	if n := len(log.streams); track > n && n > 0 {
+		return &ChoiceError{What: "track", Got: track, Have: n}
+	}
+	return withReason(refused, fmt.Sprintf("%s does not take it either: %s", f, log.why(exit)))
+}
+
+// withReason is a refusal with what ffmpeg has to say about it.
 func withReason(e *FormatError, reason string) error {
 	if e.Reason != "" {
 		reason = e.Reason + "; " + reason
 	}
 	return &FormatError{Found: e.Found, Accepted: e.Accepted, Reason: reason, tried: true}
+}
+
+// complain notes in s what was wrong with an upload of which audio came.
+func (l *ffmpegLog) complain(s *sink, exit error) {
+	switch {
+	case exit != nil:
+		s.faults("truncated: ffmpeg ended early: " + l.why(exit))
+	case l.errors > 0:
+		s.faults(fmt.Sprintf("damaged: ffmpeg tells of %d errors, the last: %s", l.errors, l.message))
+	}
 }
 
 // why is what the log says about an end, or how the process ended where it says nothing.
@@ -104,8 +130,9 @@ var errNoAU = errors.New("no audio came from ffmpeg")
 
 // readAU writes to s the samples of an AU stream of 32-bit floats, whose header is
 // ".snd", its own length, the length of the samples (unknown), 6 for floats, the
-// rate, and the number of channels, 32 bits each. progress is called after each block.
-func readAU(r io.Reader, s *sink, progress func()) error {
+// rate, and the number of channels, 32 bits each. progress is called after each block; its error
+// ends reading.
+func readAU(r io.Reader, s *sink, progress func() error) error {
 	var head [24]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil || string(head[:4]) != ".snd" || binary.BigEndian.Uint32(head[12:]) != auFloat {
 		return errNoAU
@@ -133,7 +160,9 @@ func readAU(r io.Reader, s *sink, progress func()) error {
 		if end != nil {
 			return nil // how it ended is for the process to say
 		}
-		progress()
+		if err := progress(); err != nil {
+			return err
+		}
 	}
 }
 

@@ -97,7 +97,7 @@ func FuzzReadAU(f *testing.F) {
 	f.Add([]byte(".snd\x00\x00\x00\x20\xff\xff\xff\xff\x00\x00\x00\x06\x00\x00\x3e\x80\x00\x00\x00\x02textmore\x3f\x00\x00\x00\x3f\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s := &sink{ctx: t.Context()}
-		if err := readAU(strings.NewReader(string(b)), s, func() {}); err != nil {
+		if err := readAU(strings.NewReader(string(b)), s, func() error { return nil }); err != nil {
 			return
 		}
 		pcm, err := s.finish()
