@@ -29,6 +29,7 @@ var files = []struct {
 	{"depthwise_amd64.s", depthwise},
 	{"gate_amd64.s", gate},
 	{"lstmcell_amd64.s", lstmCell},
+	{"log_amd64.s", log},
 	{"peak_amd64.s", peak},
 	{"quantise_amd64.s", quantise},
 	{"matmuli8_amd64.s", matmulI8},
