@@ -3,6 +3,7 @@ package parakeet
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"hark/engine"
@@ -34,6 +35,7 @@ type frontEnd struct {
 	window                 []float32          // [400]
 	cos, sin               *kernels.PackedF32 // [powers][half], powers being fft/2+1 and half the pairs in a window
 	filters                *kernels.PackedF32 // [bins][powers]
+	guard                  []float32          // [bins]: logGuard
 	works                  sync.Pool          // of *featureWork
 }
 
@@ -41,7 +43,8 @@ type frontEnd struct {
 type featureWork struct {
 	signal     []float32 // all samples that the frames reach
 	even, odd  []float32 // [featureBlock][half]
-	re, im     []float32 // [featureBlock][powers]
+	parts      []float32 // [2][up to featureBlock][powers], real and imaginary
+	power      []float32 // [featureBlock][powers]
 	sums, devs []float64 // [bins]
 }
 
@@ -68,13 +71,13 @@ func newFrontEnd(c models.ParakeetConfig, weights source) (*frontEnd, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
-	f.filters = kernels.PackF32(filters, c.Features, powers)
+	f.filters, f.guard = kernels.PackF32(filters, c.Features, powers), slices.Repeat([]float32{logGuard}, c.Features)
 	f.cos, f.sin = transform(c.WindowSamples, c.NFFT)
 	f.works.New = func() any {
 		floats := func(cols int) []float32 { return make([]float32, featureBlock*cols) }
 		return &featureWork{
 			signal: make([]float32, (featureBlock-1)*f.hop+len(f.window)),
-			even:   floats(half), odd: floats(half), re: floats(powers), im: floats(powers),
+			even:   floats(half), odd: floats(half), parts: floats(2 * powers), power: floats(powers),
 			sums: make([]float64, f.bins), devs: make([]float64, f.bins),
 		}
 	}
@@ -107,30 +110,35 @@ func (f *frontEnd) block(w *featureWork, dst, samples []float32, t, count int) {
 	for i := range count {
 		f.fold(w.even[i*half:][:half], w.odd[i*half:][:half], signal[i*f.hop:])
 	}
-	kernels.MatMul(w.re, f.powers, w.even, half, count, f.cos, 0, f.powers, kernels.Epilogue{})
-	kernels.MatMul(w.im, f.powers, w.odd, half, count, f.sin, 0, f.powers, kernels.Epilogue{})
-	power := w.re[:count*f.powers]
-	for i, im := range w.im[:len(power)] {
-		power[i] = power[i]*power[i] + im*im
-	}
+	size := count * f.powers
+	kernels.MatMul(w.parts, f.powers, w.even, half, count, f.cos, 0, f.powers, kernels.Epilogue{})
+	kernels.MatMul(w.parts[size:], f.powers, w.odd, half, count, f.sin, 0, f.powers, kernels.Epilogue{})
+	power := w.power[:size]
+	clear(power)
+	kernels.Depthwise(power, w.parts, size, w.parts, size, 2) // the sum of both squares
 	dst = dst[:count*f.bins]
-	kernels.MatMul(dst, f.bins, power, f.powers, count, f.filters, 0, f.bins, kernels.Epilogue{})
-	for i, v := range dst {
-		dst[i] = float32(math.Log(float64(v) + logGuard))
-	}
+	kernels.MatMul(dst, f.bins, power, f.powers, count, f.filters, 0, f.bins, kernels.Epilogue{Bias: f.guard})
+	kernels.Log(dst)
 }
 
 // emphasise writes the samples from a position on to dst, each less a part of the one before it. Beyond both ends there are zeros.
 func (f *frontEnd) emphasise(dst, samples []float32, from int) {
-	for i := range dst {
-		switch p := from + i; {
-		case p < 0 || p >= len(samples):
-			dst[i] = 0
-		case p == 0:
-			dst[i] = samples[0]
-		default:
-			dst[i] = samples[p] - float32(f.preemphasis*samples[p-1])
-		}
+	// The samples that dst begins and ends with.
+	start, end := min(max(from, 0), len(samples)), max(0, min(from+len(dst), len(samples)))
+	if start >= end {
+		clear(dst)
+		return
+	}
+	clear(dst[:start-from])
+	clear(dst[end-from:])
+	dst = dst[start-from : end-from]
+	if start == 0 {
+		dst[0] = samples[0]
+		dst, start = dst[1:], 1
+	}
+	before := samples[start-1 : end-1]
+	for i, v := range samples[start:end] {
+		dst[i] = v - float32(f.preemphasis*before[i])
 	}
 }
 
