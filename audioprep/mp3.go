@@ -134,29 +134,20 @@ func tagBytes(b []byte) int64 {
 // times of what follows stay right.
 func (d *mp3Decoder) frame(h mpeg.Header, b []byte) error {
 	if !d.open {
-		if err := d.s.open(int64(h.Rate), h.Channels); err != nil {
-			return &CorruptError{Container: "mp3", Err: err}
-		}
-		d.stream, d.open = h, true
-		d.s.info.Codec = fmt.Sprintf("mp%d", h.Layer)
-		guess := d.w.in.soFar() / int64(h.Bytes) * int64(h.Samples)
-		if err := d.s.expect(guess, false, d.w.in.soFar()); err != nil {
+		isInfo, err := d.begin(h, b)
+		if isInfo || err != nil {
 			return err
 		}
-		d.lost = 0
-		if h.Layer == 3 {
-			trim, isInfo := parseMP3Info(h, b)
-			d.trim = trim
-			if isInfo {
-				return nil
-			}
-		}
+	}
+	samples := h.Samples
+	if d.dec.Half {
+		samples /= 2
 	}
 	if d.lost > 0 {
 		d.passed += d.lost
 		gap := (d.lost + h.Bytes/2) / h.Bytes
 		if gap = min(gap, maxLostSeconds*h.Rate/h.Samples); gap > 0 {
-			if err := d.write(make([]float32, gap*h.Samples*d.stream.Channels)); err != nil {
+			if err := d.write(make([]float32, gap*samples*d.stream.Channels)); err != nil {
 				return err
 			}
 		}
@@ -165,11 +156,42 @@ func (d *mp3Decoder) frame(h mpeg.Header, b []byte) error {
 	n, err := d.dec.Decode(d.block, b)
 	if err != nil {
 		d.bad++
-		n = h.Samples * h.Channels
+		n = samples * h.Channels
 		clear(d.block[:n])
 	}
 	d.frames++
 	return d.write(matchChannels(d.block[:n], h.Channels, d.stream.Channels))
+}
+
+// begin opens the stream with its first frame; isInfo says that this holds no audio.
+func (d *mp3Decoder) begin(h mpeg.Header, b []byte) (isInfo bool, err error) {
+	// Of rates this high every other sample holds all that is wanted.
+	d.dec.Half = h.Rate >= 4*d.dec.MaxHz+8000
+	rate := h.Rate
+	if d.dec.Half {
+		rate /= 2
+	}
+	first := !d.s.opened()
+	if err := d.s.open(int64(rate), h.Channels); err != nil {
+		return false, &CorruptError{Container: "mp3", Err: err}
+	}
+	if first {
+		d.s.info.SampleRate = h.Rate
+	}
+	d.stream, d.open = h, true
+	d.s.info.Codec = fmt.Sprintf("mp%d", h.Layer)
+	guess := d.w.in.soFar() / int64(h.Bytes) * int64(h.Samples)
+	if err := d.s.expect(guess, false, d.w.in.soFar()); err != nil {
+		return false, err
+	}
+	d.lost = 0
+	if h.Layer == 3 {
+		d.trim, isInfo = parseMP3Info(h, b)
+	}
+	if d.dec.Half {
+		d.dec.Odd = d.trim.halve()
+	}
+	return isInfo, nil
 }
 
 // matchChannels makes have channels into want, in a new slice if they differ.

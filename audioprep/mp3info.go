@@ -22,6 +22,18 @@ type mp3Trim struct {
 	held   []float32 // the last end samples
 }
 
+// halve makes the trim one of every other sample and reports whether those are the odd ones, of
+// which the first that is kept is one.
+func (t *mp3Trim) halve() (odd bool) {
+	odd = t.start%2 == 1
+	t.start /= 2
+	if odd {
+		t.end++
+	}
+	t.end /= 2
+	return odd
+}
+
 // parseMP3Info reads the info frame; isInfo says that b is one.
 func parseMP3Info(h mpeg.Header, b []byte) (t mp3Trim, isInfo bool) {
 	at := h.SideInfoAt() + h.SideInfoBytes()

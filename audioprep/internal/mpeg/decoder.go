@@ -50,6 +50,9 @@ type Decoder struct {
 	// MaxHz leaves out what lies above, in whole subbands: who resamples to a
 	// lower rate need not pay for it. 0: nothing is left out.
 	MaxHz int
+	// Half writes every other sample of each channel only, from the first of each frame or with
+	// Odd from the second. What lies above a quarter of the rate is left out.
+	Half, Odd bool
 
 	reservoir []byte
 	data      []byte
@@ -57,6 +60,7 @@ type Decoder struct {
 	values    [granuleLines]int16
 	overlap   [2]overlap
 	synthesis [2]synthesis
+	half      [2]synthesisHalf
 	sub       [bandLines][subbands]float32
 	frame     subbandFrame
 }
@@ -66,7 +70,7 @@ const MaxSamples = 2 * 2 * granuleLines
 
 // Decode decodes one whole frame into interleaved samples of about [-1, 1]
 // (lossy coding overshoots) and returns how many it wrote: h.Samples times
-// h.Channels of the frame's header h. dst must have room for MaxSamples. A frame of
+// h.Channels of the frame's header h, or half of it. dst must have room for MaxSamples. A frame of
 // free format must end where frame does.
 func (d *Decoder) Decode(dst []float32, frame []byte) (int, error) {
 	h, ok := ParseHeader(frame)
@@ -87,7 +91,11 @@ func (d *Decoder) Decode(dst []float32, frame []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return h.Samples * h.Channels, nil
+	n := h.Samples * h.Channels
+	if d.Half {
+		n /= 2
+	}
+	return n, nil
 }
 
 // lines decodes a frame of layer III.
@@ -117,13 +125,13 @@ func (d *Decoder) lines(dst []float32, h Header, frame []byte) error {
 	d.data = append(d.data, make([]byte, bits.Slack)...)
 	r.Data = d.data
 	for g := range h.granules() {
-		d.granule(h, g, &r, dst[g*granuleLines*h.Channels:])
+		d.granule(h, g, &r, dst)
 	}
 	return nil
 }
 
 // Reset forgets what came before, for a new stream.
-func (d *Decoder) Reset() { *d = Decoder{MaxHz: d.MaxHz} }
+func (d *Decoder) Reset() { *d = Decoder{MaxHz: d.MaxHz, Half: d.Half, Odd: d.Odd} }
 
 // keep remembers the end of the main data for the next frame.
 func (d *Decoder) keep(main []byte) {
@@ -135,11 +143,28 @@ func (d *Decoder) keep(main []byte) {
 
 // top is how many subbands are decoded.
 func (d *Decoder) top(h Header) int {
-	if d.MaxHz == 0 {
-		return subbands
+	most := subbands
+	if d.Half {
+		most /= 2
 	}
-	// A subband leaks into its neighbours: keep one beyond.
-	return min(subbands, d.MaxHz*2*subbands/h.Rate+2)
+	if d.MaxHz == 0 {
+		return most
+	}
+	// A subband leaks into its neighbours, where what it leaked is taken back: keep two beyond.
+	return min(most, d.MaxHz*2*subbands/h.Rate+3)
+}
+
+// write makes the samples of a channel of one of each subband, the row-th of a frame.
+func (d *Decoder) write(dst []float32, channels, c, row int, s *[subbands]float32) {
+	if !d.Half {
+		d.synthesis[c].run(s, dst[row*subbands*channels+c:], channels)
+		return
+	}
+	odd := 0
+	if d.Odd {
+		odd = 1
+	}
+	d.half[c].run(s, odd, dst[row*subbands/2*channels+c:], channels)
 }
 
 // bits is how many bits the side information says the granules have.
@@ -185,7 +210,7 @@ func (d *Decoder) granule(h Header, n int, r *bits.Reader, dst []float32) {
 		}
 		g.hybrid(&d.overlap[c], &d.sub, used, top)
 		for t := range bandLines {
-			d.synthesis[c].run(&d.sub[t], dst[t*subbands*h.Channels+c:], h.Channels)
+			d.write(dst, h.Channels, c, n*bandLines+t, &d.sub[t])
 			clear(d.sub[t][top:])
 		}
 	}

@@ -96,8 +96,7 @@ func (d *Decoder) samples(dst []float32, h Header, frame []byte) error {
 		for c := range h.Channels {
 			for t := range rows {
 				clear(f.out[c][t][min(top, f.subbands):])
-				at := (g*rows + t) * subbands * h.Channels
-				d.synthesis[c].run(&f.out[c][t], dst[at+c:], h.Channels)
+				d.write(dst, h.Channels, c, g*rows+t, &f.out[c][t])
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import "math"
 
 // synthesisWindow is table B.3 whole.
 var synthesisWindow = func() (d [512]float32) {
-	for i, v := range synthesisHalf {
+	for i, v := range windowHalf {
 		d[i] = float32(v) / 65536
 		if i == 0 || i == 256 {
 			continue
@@ -70,18 +70,23 @@ var dctFactors = func() (t [31]float32) {
 	return t
 }()
 
-// dct32 replaces x with its cosine transform, X[n] = Σ x[k]·cos(n(2k+1)π/64),
-// by Lee's splitting (1984): the even results are the transform of the sums of
-// outer and inner values, the odd ones follow from that of the scaled
-// differences.
+// dct32 replaces x with its cosine transform, X[n] = Σ x[k]·cos(n(2k+1)π/64).
 func dct32(x *[32]float32) {
 	var y [32]float32
-	// Down: five rounds of sums and differences.
-	src, dst := x, &y
-	at := 0
-	for n := 32; n > 1; n /= 2 {
+	cosines(x[:], y[:])
+}
+
+// cosines replaces x, 32 values or 16, with its cosine transform, by Lee's splitting (1984):
+// the even results are the transform of the sums of outer and inner values, the odd ones
+// follow from that of the scaled differences. y is scratch.
+func cosines(x, y []float32) {
+	size := len(x)
+	// Down: rounds of sums and differences.
+	src, dst := x, y
+	at := subbands - size
+	for n := size; n > 1; n /= 2 {
 		f := dctFactors[at : at+n/2]
-		for o := 0; o < 32; o += n {
+		for o := 0; o < size; o += n {
 			in, lo, hi := src[o:o+n], dst[o:o+n/2], dst[o+n/2:o+n]
 			for k, c := range f {
 				a, b := in[k], in[n-1-k]
@@ -93,8 +98,8 @@ func dct32(x *[32]float32) {
 		at += n / 2
 	}
 	// Up: interleave, adding neighbours in the odd half.
-	for n := 2; n <= 32; n *= 2 {
-		for o := 0; o < 32; o += n {
+	for n := 2; n <= size; n *= 2 {
+		for o := 0; o < size; o += n {
 			out, lo, hi := dst[o:o+n], src[o:o+n/2], src[o+n/2:o+n]
 			m := n/2 - 1
 			for k := range m {
@@ -106,5 +111,5 @@ func dct32(x *[32]float32) {
 		}
 		src, dst = dst, src
 	}
-	// Ten rounds: the result is in x again.
+	// As many rounds up as down: the result is in x again.
 }

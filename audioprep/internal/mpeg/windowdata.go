@@ -1,9 +1,9 @@
 package mpeg
 
-// synthesisHalf is the first half and the middle of the synthesis window of
+// windowHalf is the first half and the middle of the synthesis window of
 // ISO/IEC 11172-3, table B.3, in units of 1/65536. The other half mirrors it
 // with the sign changed, but for every 64th value.
-var synthesisHalf = [257]int32{
+var windowHalf = [257]int32{
 	0, -1, -1, -1, -1, -1, -1, -2, -2, -2, -2, -3,
 	-3, -4, -4, -5, -5, -6, -7, -7, -8, -9, -10, -11,
 	-13, -14, -16, -17, -19, -21, -24, -26, -29, -31, -35, -38,
