@@ -76,6 +76,17 @@ func TestExplainRecording(t *testing.T) {
 	}
 }
 
+// TestExplainSequential: a recording that is not cut costs all of it.
+func TestExplainSequential(t *testing.T) {
+	ts := newTestServer(t, nil)
+	file := append(speechWAV(40, 1), make([]byte, 2*engine.SampleRate*20)...)
+	binary.LittleEndian.PutUint32(file[40:], uint32(len(file)-44)) // 20 s of silence behind
+	cut, whole := ts.post(t, "/v1/explain", file).json(t), ts.post(t, "/v1/explain", file, "sequential", "true").json(t)
+	if cut["cost_ms"].(float64) > 45_000 || whole["cost_ms"] != 60_000.0 {
+		t.Errorf("got cost %v, sequential %v, want less than 45000, and 60000", cut["cost_ms"], whole["cost_ms"])
+	}
+}
+
 // TestExplainCold: a model that is not loaded is not loaded for that, and a stopping server says so.
 func TestExplainCold(t *testing.T) {
 	ts := newColdServer(t, nil)

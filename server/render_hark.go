@@ -36,6 +36,7 @@ type coverage struct {
 type audioReport struct {
 	Container  string   `json:"container"`
 	Codec      string   `json:"codec"`
+	Decoder    string   `json:"decoder,omitempty"` // "ffmpeg 5.1.9" where hark did not decode it itself
 	SampleRate int      `json:"sample_rate"`
 	Channels   int      `json:"channels"`
 	Faults     []string `json:"faults"`
@@ -60,7 +61,7 @@ func renderHark(t *Transcript, detail Detail) ([]byte, error) {
 		Compute:     inMillis(t.Compute),
 		TurnsWaited: t.TurnsWaited,
 		Coverage:    coverage{audio, heard, floorMillis(audio - heard)},
-		Audio:       audioReport{t.Audio.Container, t.Audio.Codec, t.Audio.SampleRate, t.Audio.Channels, faults},
+		Audio:       audioReport{t.Audio.Container, t.Audio.Codec, t.Audio.Decoder, t.Audio.SampleRate, t.Audio.Channels, faults},
 	}})
 }
 
