@@ -59,6 +59,8 @@ type Segment struct {
 	Start, End float64
 	// Speaker is who says it, "0", "1"…; "" where speakers aren't told apart.
 	Speaker string
+	// Model is the name of the model that heard it, where several did; else "".
+	Model string
 	// Text keeps the space it starts with.
 	Text   string
 	Tokens []int32

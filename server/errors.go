@@ -141,6 +141,9 @@ func explain(err error) *apiError {
 		return badField(optionParam(option.Option), "unsupported_value", "%s", option.Reason)
 	case errors.As(err, &busy):
 		return tooBusy(busy)
+	case errors.Is(err, errNoPair):
+		return &apiError{status: http.StatusNotFound, code: "model_not_found", param: "model", retry: retryNever,
+			message: "the model \"auto\" needs a Parakeet and a Whisper, and this server does not have both: send a model's name"}
 	case errors.As(err, &memory):
 		return &apiError{status: http.StatusInsufficientStorage, code: "model_too_large", param: "model", retry: retryNever,
 			message: memory.Error() + ": ask for a smaller model", cause: err}

@@ -21,6 +21,7 @@ type fakeModel struct {
 	hold   chan struct{} // if set, a batch waits until it's closed or its context ends
 	fail   error         // if set, every window fails with it
 	panics bool
+	sure   []float64        // log-probabilities of a job's windows, over and over; -0.25 if empty
 	jobs   []engine.Options // of all jobs but the warm-up's
 	last   *fakeJob
 
@@ -53,7 +54,7 @@ func (m *fakeModel) NewJob(samples []float32, spans []engine.Span, o engine.Opti
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.jobs = append(m.jobs, o)
-	m.last = &fakeJob{samples: samples, spans: spans, options: o}
+	m.last = &fakeJob{samples: samples, spans: spans, options: o, sure: m.sure}
 	return m.last, nil
 }
 
@@ -114,6 +115,7 @@ type fakeJob struct {
 	samples []float32
 	spans   []engine.Span
 	options engine.Options
+	sure    []float64
 	next    int
 	done    atomic.Int64
 
@@ -126,6 +128,7 @@ type fakeJob struct {
 type fakeWindow struct {
 	job  *fakeJob
 	span engine.Span
+	sure float64
 }
 
 func (w *fakeWindow) Drop() { w.job.dropped.Store(true) }
@@ -135,7 +138,11 @@ func (w *fakeWindow) Samples() int { return w.span.End - w.span.Start }
 func (j *fakeJob) Next(max int) []engine.Window {
 	var out []engine.Window
 	for ; j.next < len(j.spans) && len(out) < max; j.next++ {
-		out = append(out, &fakeWindow{j, j.spans[j.next]})
+		sure := -0.25
+		if len(j.sure) > 0 {
+			sure = j.sure[j.next%len(j.sure)]
+		}
+		out = append(out, &fakeWindow{j, j.spans[j.next], sure})
 	}
 	return out
 }
@@ -149,7 +156,7 @@ func (w *fakeWindow) run() {
 	s := engine.Segment{
 		Seek: w.span.Start / 160, Start: seconds(w.span.Start), End: seconds(w.span.End) + 0.5,
 		Text: " heard " + text + ".", Tokens: []int32{50364, 2198},
-		Temperature: 0.2, AvgLogProb: -0.25, CompressionRatio: 1.25, NoSpeechProb: 0.01,
+		Temperature: 0.2, AvgLogProb: w.sure, CompressionRatio: 1.25, NoSpeechProb: 0.01,
 	}
 	if j.options.WordTimestamps {
 		s.Words = []engine.Word{

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/go-chi/chi/v5"
+
+	"hark/engine"
 )
 
 // openAIModels are the names of OpenAI's transcription models (its API reference, "Create transcription", model), which
@@ -26,6 +28,8 @@ func (s *Server) resolve(name string) (string, error) {
 	case name == "":
 		return s.cfg.Models[0], nil
 	case slices.Contains(s.cfg.Models, name):
+		return name, nil
+	case name == AutoModel && len(s.cfg.Models) > 1:
 		return name, nil
 	case !s.cfg.NoAliases && slices.Contains(openAIModels, name):
 		return s.cfg.Models[0], nil
@@ -54,19 +58,28 @@ type modelState struct {
 	WordTimes  bool     `json:"word_timestamps"`
 }
 
-// modelObjects describes every served model, the default first.
+// modelObjects describes every served model, the default first, and the pair of two families last.
 func (s *Server) modelObjects() []modelObject {
 	loaded := map[string]bool{}
 	for _, info := range s.models.Loaded() {
 		loaded[info.Name] = true
 	}
+	families := map[string]engine.ModelInfo{}
 	list := make([]modelObject, len(s.cfg.Models))
 	for i, name := range s.cfg.Models {
 		info, _ := s.models.Known(name)
+		families[info.Family] = info
 		list[i] = modelObject{ID: name, Object: "model", Created: s.started.Unix(), OwnedBy: "hark", Hark: modelState{
 			Default: i == 0, Loaded: loaded[name], Family: info.Family, Device: info.Device, Languages: info.Languages,
 			Translates: info.Translates, WordTimes: info.WordTimes,
 		}}
+	}
+	_, quick := families["parakeet"]
+	if careful, ok := families["whisper"]; ok && quick {
+		list = append(list, modelObject{ID: AutoModel, Object: "model", Created: s.started.Unix(), OwnedBy: "hark", Hark: modelState{
+			Loaded: true, Family: "parakeet, whisper", Device: careful.Device, Languages: careful.Languages,
+			Translates: careful.Translates, WordTimes: true,
+		}})
 	}
 	return list
 }

@@ -188,9 +188,7 @@ func (v *wishes) parseKeywords(f fields, d dialect) error {
 			return badField("keywords", "invalid_value", "the keyword %s holds <, > or a line break: send each keyword by itself, without them", quoted(word))
 		}
 	}
-	if len(f.list("keywords")) > 0 {
-		v.warn("keywords[] is ignored: put the words into prompt")
-	}
+	v.options.Keywords = f.list("keywords")
 	return nil
 }
 

@@ -35,6 +35,8 @@ type jsonSegment struct {
 	NoSpeechProb     float64 `json:"no_speech_prob"`
 	// Speaker is there where channels are heard separately: the channel's number, from "0".
 	Speaker string `json:"speaker,omitempty"`
+	// Model is there where two models work together: whose text it is.
+	Model string `json:"model,omitempty"`
 }
 
 type jsonWord struct {
@@ -103,6 +105,7 @@ func jsonSegments(res *engine.Result, c clock) []jsonSegment {
 			CompressionRatio: finite(s.CompressionRatio),
 			NoSpeechProb:     finite(s.NoSpeechProb),
 			Speaker:          s.Speaker,
+			Model:            s.Model,
 		}
 	}
 	return list

@@ -56,6 +56,7 @@ func New(cfg Config, models *engine.Registry, log zerolog.Logger) (*Server, erro
 		MaxDecodedBytes: cfg.MaxDecodedBytes,
 		SpoolDir:        cfg.SpoolDir,
 		Scheduling:      cfg.Scheduling,
+		Auto:            cfg.Models,
 		FFmpeg:          cfg.FFmpeg,
 		Observer:        s.metrics.observer,
 	})

@@ -29,6 +29,8 @@ type TranscriberConfig struct {
 	Scheduling batcher.Config
 	// FFmpeg decodes what audioprep does not; nil: nothing does.
 	FFmpeg *audioprep.FFmpeg
+	// Auto are the models among which [AutoModel] finds its two.
+	Auto []string
 	// Observer is told about every model's batches, for metrics; nil: nobody is.
 	Observer func(model engine.ModelInfo) batcher.Observer
 }
@@ -110,47 +112,62 @@ type Transcript struct {
 // *StorageError), *engine.OptionError for a wish that the model can't fulfil, batcher.ErrQueueFull, batcher.ErrDeadline,
 // batcher.ErrClosed, ctx's error when it ends, and whatever loading or running the model failed with.
 func (t *Transcriber) Transcribe(ctx context.Context, in Input) (*Transcript, error) {
+	if in.Model == AutoModel {
+		return t.transcribeAuto(ctx, in)
+	}
 	q, err := t.queue(ctx, in.Model)
 	if err != nil {
 		return nil, err
 	}
 	defer q.Release()
-	model := q.Model()
-	begin := time.Now()
-	pcm, err := t.decoded(ctx, in)
+	p, tr, err := t.open(ctx, in, q.Model().Info())
 	if err != nil {
 		return nil, err
 	}
-	p, err := t.prepare(ctx, pcm, model.Info())
+	tr.Result, err = t.hear(ctx, q, in, p, tr)
+	p.close()
+	if err != nil {
+		return nil, err
+	}
+	return tr, nil
+}
+
+// open decodes an input and cuts it for a model. What is known of the transcript by then is filled in. The caller closes the samples.
+func (t *Transcriber) open(ctx context.Context, in Input, model engine.ModelInfo) (*prepared, *Transcript, error) {
+	begin := time.Now()
+	pcm, err := t.decoded(ctx, in)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := t.prepare(ctx, pcm, model.MaxWindowSamples)
 	if err != nil {
 		pcm.Close()
-		return nil, err
+		return nil, nil, err
 	}
 	if in.Decoded != nil {
 		in.Decoded()
 	}
-
-	tr := &Transcript{
+	return p, &Transcript{
 		Task:     in.Options.Task,
-		Model:    model.Info(),
+		Model:    model,
 		Audio:    pcm.Info,
 		Duration: seconds(p.length()),
+		Heard:    p.heard(in.Options.Sequential),
 		Channels: len(p.channels),
 		Decode:   time.Since(begin),
 		Lane:     laneOf(p.length()),
-	}
-	job, cost, err := p.plan(model, in.Options, in.Choice.Separate)
+	}, nil
+}
+
+// hear has a model transcribe what was prepared, in its turn, and adds what that took to tr.
+func (t *Transcriber) hear(ctx context.Context, q *modelQueue, in Input, p *prepared, tr *Transcript) (*engine.Result, error) {
+	job, cost, err := p.plan(q.Model(), in.Options, in.Choice.Separate)
 	if err != nil {
-		pcm.Close()
 		return nil, err
 	}
-	tr.Heard = p.heard(in.Options.Sequential)
 	if cost == 0 { // silence: nothing to run
-		pcm.Close()
-		tr.Result = &engine.Result{Language: silentLanguage(in.Options, tr.Model)}
-		return tr, nil
+		return &engine.Result{Language: silentLanguage(in.Options, q.Model().Info())}, nil
 	}
-
 	request := batcher.Request[engine.Window]{
 		Lane:       tr.Lane,
 		CostMillis: cost,
@@ -168,14 +185,13 @@ func (t *Transcriber) Transcribe(ctx context.Context, in Input) (*Transcript, er
 		if errors.Is(err, batcher.ErrFatal) {
 			t.lost.CompareAndSwap(nil, &err)
 		}
-		pcm.Abandon() // what runs may still look at the samples
+		p.running = true
 		return nil, err
 	}
-	tr.Result = job.Result()
-	tr.Queue, tr.Compute, tr.TurnsWaited = stats.Queue, stats.Run, stats.TurnsWaited
-	pcm.Close()
-	returnMemory(p.bytes())
-	return tr, nil
+	tr.Queue += stats.Queue
+	tr.Compute += stats.Run
+	tr.TurnsWaited += stats.TurnsWaited
+	return job.Result(), nil
 }
 
 // decoded returns the samples of an input, from the decoding that was begun if it was for the same choice.
@@ -220,10 +236,21 @@ func millis(samples int) int64 {
 type prepared struct {
 	pcm      *audioprep.PCM
 	channels [][]engine.Span
+	running  bool // a batch may still look at the samples
 }
 
-// prepare cuts audio.
-func (t *Transcriber) prepare(ctx context.Context, pcm *audioprep.PCM, model engine.ModelInfo) (*prepared, error) {
+// close gives the samples back, or leaves them to a batch that may still run.
+func (p *prepared) close() {
+	if p.running {
+		p.pcm.Abandon()
+		return
+	}
+	p.pcm.Close()
+	returnMemory(p.bytes())
+}
+
+// prepare cuts audio in windows of at most so many samples.
+func (t *Transcriber) prepare(ctx context.Context, pcm *audioprep.PCM, maxSamples int) (*prepared, error) {
 	places := t.gate.recordings
 	if laneOf(len(pcm.Samples)) == batcher.Clips {
 		places = t.gate.clips
@@ -231,7 +258,7 @@ func (t *Transcriber) prepare(ctx context.Context, pcm *audioprep.PCM, model eng
 	p := &prepared{pcm: pcm}
 	err := inPlace(ctx, places, nil, func() error {
 		for c := range pcm.Channels {
-			windows, err := pcm.Windows(ctx, c, model.MaxWindowSamples)
+			windows, err := pcm.Windows(ctx, c, maxSamples)
 			if err != nil {
 				return err
 			}

@@ -188,6 +188,10 @@ func (s *Server) understand(up *upload, r *http.Request, d dialect) (*wishes, st
 	case up.audio.length() == 0:
 		return nil, "", up.refused(badField("file", "empty_audio", "the file is empty: send audio"), audioprep.Info{})
 	}
+	if info, ok := s.models.Known(model); ok && !info.Prompts && wishes.options.Prompt != "" {
+		wishes.options.Prompt = "" // clients that always send one are not to fail
+		wishes.warn("prompt is ignored: the model %s takes none, but keywords[]", model)
+	}
 	if len(up.other) > 0 {
 		wishes.warn("files in other fields are ignored: %s", strings.Join(names(up.other), " "))
 	}

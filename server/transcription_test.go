@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -254,7 +255,7 @@ func TestWarnings(t *testing.T) {
 		{[]string{"chunking_strategy[type]", "server_vad", "chunking_strategy[threshold]", "0.4"}, "chunking_strategy is ignored: audio is cut at silence by the server's own measure"},
 		{[]string{"include[]", "logprobs"}, "include[] is ignored: verbose_json has avg_logprob for each segment"},
 		{[]string{"timestamp_granularities[]", "word"}, "timestamp_granularities[] is ignored: only verbose_json shows them"},
-		{[]string{"keywords[]", "Größe & Co.", "keywords", "[\n \"a\",\n \"b\"]\n"}, "keywords[] is ignored: put the words into prompt"},
+		{[]string{"keywords[]", "Größe & Co.", "keywords", "[\n \"a\",\n \"b\"]\n"}, ""},
 		{[]string{"keywords[]", ""}, ""},
 		{[]string{"prompt", "Hello."}, ""},
 	} {
@@ -262,5 +263,25 @@ func TestWarnings(t *testing.T) {
 		if got := strings.Join(a.header.Values("X-Hark-Warning"), "; "); a.status != 200 || got != c.want {
 			t.Errorf("%v: status %d, warning %q, want %q", c.fields, a.status, got, c.want)
 		}
+	}
+}
+
+func TestKeywordsReachTheModel(t *testing.T) {
+	ts := newTestServer(t, nil)
+	a := ts.transcribe(t, speechWAV(2, 1), "keywords[]", "Größe & Co.", "keywords", `["a","b"]`)
+	if got := ts.model.lastOptions().Keywords; a.status != 200 || !slices.Equal(got, []string{"Größe & Co.", "a", "b"}) {
+		t.Errorf("status %d, keywords %q", a.status, got)
+	}
+}
+
+func TestPromptForAModelWithoutPrompts(t *testing.T) {
+	ts := newColdServer(t, nil)
+	ts.model.info.Prompts = false
+	if err := ts.Warm(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a := ts.transcribe(t, speechWAV(2, 1), "prompt", "Hello.")
+	if a.status != 200 || !strings.HasPrefix(a.header.Get("X-Hark-Warning"), "prompt is ignored: ") || ts.model.lastOptions().Prompt != "" {
+		t.Errorf("status %d, warning %q, prompt %q", a.status, a.header.Get("X-Hark-Warning"), ts.model.lastOptions().Prompt)
 	}
 }
