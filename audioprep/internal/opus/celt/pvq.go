@@ -162,14 +162,10 @@ func readVector(x []float32, k int, index uint32) (square float32) {
 			index -= p
 			negative = true
 		}
-		before := k
-		p := formsOf(n, k)
-		for p > index {
-			k--
-			p = formsOf(n, k)
-		}
-		index -= p
-		v := float32(before - k)
+		left, first := rest(n, k, index)
+		index -= first
+		v := float32(k - left)
+		k = left
 		square += v * v
 		if negative {
 			v = -v
@@ -177,6 +173,24 @@ func readVector(x []float32, k int, index uint32) (square float32) {
 		x[i] = v
 	}
 	return square
+}
+
+// rest is how many of k pulses in n places are left behind the first place in the vector
+// with an index, and the index of the first vector with as many.
+func rest(n, k int, index uint32) (int, uint32) {
+	if n <= k {
+		row := forms[n][:k+1]
+		for k >= n && row[k] > index {
+			k--
+		}
+		if k >= n {
+			return k, row[k]
+		}
+	}
+	for forms[k][n] > index {
+		k--
+	}
+	return k, forms[k][n]
 }
 
 // blocksOf tells which of the blocks in x are not all 0.
