@@ -102,6 +102,12 @@ func (d *doctorCmd) examineDevice(table io.Writer) []finding {
 	return nil
 }
 
+// familyAbilities are what models of each family can do.
+var familyAbilities = []struct{ family, can string }{
+	{models.FamilyWhisper, "English, or about 100 languages and translation into English; word times, prompts, keywords, beams"},
+	{models.FamilyParakeet, "English, or 25 European languages; word times, keywords, beams"},
+}
+
 // examineModels lists what the store holds and tries whether more could be kept there.
 func examineModels(table io.Writer, dir string) ([]finding, error) {
 	store, err := models.OpenStore(dir)
@@ -118,10 +124,21 @@ func examineModels(table io.Writer, dir string) ([]finding, error) {
 		return append(findings, finding{broken: true, text: err.Error()}), nil
 	}
 	for _, m := range cached {
-		fmt.Fprintf(table, "\t%s, %s\n", m.Name, byteSize(m.Size))
+		family, err := models.Family(m.Dir)
+		if err != nil { // Check says more
+			family = "of no known family"
+		}
+		fmt.Fprintf(table, "\t%s, %s, %s\n", m.Name, family, byteSize(m.Size))
 		if err := store.Check(m.Name); err != nil {
 			findings = append(findings, finding{broken: true, text: fmt.Sprintf("model %s: %v; %s", m.Name, err, mend(store, m.Name))})
 		}
+	}
+	for i, f := range familyAbilities {
+		head := ""
+		if i == 0 {
+			head = "families"
+		}
+		fmt.Fprintf(table, "%s\t%s: %s\n", head, f.family, f.can)
 	}
 	if _, ok := store.Path(defaultModel); !ok {
 		findings = append(findings, finding{text: fmt.Sprintf("the default model, %s: the first transcription fetches it, or `hark models pull %s` now", defaultModel, defaultModel)})
