@@ -29,7 +29,7 @@ const oldestFFmpeg = 4
 //     file and no address can be opened: of the protocols only file is allowed, and
 //     of the containers only those that hold their sound themselves. Playlists, cue
 //     sheets and session descriptions, which are lists of other places to read
-//     from, are refused by name however deep they are wrapped.
+//     from, are not among them, however deep they are wrapped.
 //   - It has no terminal, no home, no variables but where programs and libraries lie.
 //   - It must keep up with real time after a minute's grace. Its memory is bounded to 1 GiB
 //     and it can write no file (on Linux; elsewhere single allocations are bounded).
