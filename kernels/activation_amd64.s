@@ -44,15 +44,173 @@ DATA erfP<>+24(SB)/4, $0x3e6d3388
 DATA erfP<>+28(SB)/4, $0x3e6d3388
 GLOBL erfP<>(SB), RODATA|NOPTR, $32
 
-DATA minusHalf<>+0(SB)/4, $0xbf000000
-DATA minusHalf<>+4(SB)/4, $0xbf000000
-DATA minusHalf<>+8(SB)/4, $0xbf000000
-DATA minusHalf<>+12(SB)/4, $0xbf000000
-DATA minusHalf<>+16(SB)/4, $0xbf000000
-DATA minusHalf<>+20(SB)/4, $0xbf000000
-DATA minusHalf<>+24(SB)/4, $0xbf000000
-DATA minusHalf<>+28(SB)/4, $0xbf000000
-GLOBL minusHalf<>(SB), RODATA|NOPTR, $32
+DATA minusHalfLog2e<>+0(SB)/4, $0xbf38aa3b
+DATA minusHalfLog2e<>+4(SB)/4, $0xbf38aa3b
+DATA minusHalfLog2e<>+8(SB)/4, $0xbf38aa3b
+DATA minusHalfLog2e<>+12(SB)/4, $0xbf38aa3b
+DATA minusHalfLog2e<>+16(SB)/4, $0xbf38aa3b
+DATA minusHalfLog2e<>+20(SB)/4, $0xbf38aa3b
+DATA minusHalfLog2e<>+24(SB)/4, $0xbf38aa3b
+DATA minusHalfLog2e<>+28(SB)/4, $0xbf38aa3b
+GLOBL minusHalfLog2e<>(SB), RODATA|NOPTR, $32
+
+DATA exp2Floor<>+0(SB)/4, $0xc2fe0000
+DATA exp2Floor<>+4(SB)/4, $0xc2fe0000
+DATA exp2Floor<>+8(SB)/4, $0xc2fe0000
+DATA exp2Floor<>+12(SB)/4, $0xc2fe0000
+DATA exp2Floor<>+16(SB)/4, $0xc2fe0000
+DATA exp2Floor<>+20(SB)/4, $0xc2fe0000
+DATA exp2Floor<>+24(SB)/4, $0xc2fe0000
+DATA exp2Floor<>+28(SB)/4, $0xc2fe0000
+GLOBL exp2Floor<>(SB), RODATA|NOPTR, $32
+
+DATA exp2Magic<>+0(SB)/4, $0x4b400000
+DATA exp2Magic<>+4(SB)/4, $0x4b400000
+DATA exp2Magic<>+8(SB)/4, $0x4b400000
+DATA exp2Magic<>+12(SB)/4, $0x4b400000
+DATA exp2Magic<>+16(SB)/4, $0x4b400000
+DATA exp2Magic<>+20(SB)/4, $0x4b400000
+DATA exp2Magic<>+24(SB)/4, $0x4b400000
+DATA exp2Magic<>+28(SB)/4, $0x4b400000
+GLOBL exp2Magic<>(SB), RODATA|NOPTR, $32
+
+DATA exp2l5<>+0(SB)/4, $0x3aaddd0a
+DATA exp2l5<>+4(SB)/4, $0x3aaddd0a
+DATA exp2l5<>+8(SB)/4, $0x3aaddd0a
+DATA exp2l5<>+12(SB)/4, $0x3aaddd0a
+DATA exp2l5<>+16(SB)/4, $0x3aaddd0a
+DATA exp2l5<>+20(SB)/4, $0x3aaddd0a
+DATA exp2l5<>+24(SB)/4, $0x3aaddd0a
+DATA exp2l5<>+28(SB)/4, $0x3aaddd0a
+GLOBL exp2l5<>(SB), RODATA|NOPTR, $32
+
+DATA exp2l4<>+0(SB)/4, $0x3c1e7544
+DATA exp2l4<>+4(SB)/4, $0x3c1e7544
+DATA exp2l4<>+8(SB)/4, $0x3c1e7544
+DATA exp2l4<>+12(SB)/4, $0x3c1e7544
+DATA exp2l4<>+16(SB)/4, $0x3c1e7544
+DATA exp2l4<>+20(SB)/4, $0x3c1e7544
+DATA exp2l4<>+24(SB)/4, $0x3c1e7544
+DATA exp2l4<>+28(SB)/4, $0x3c1e7544
+GLOBL exp2l4<>(SB), RODATA|NOPTR, $32
+
+DATA exp2l3<>+0(SB)/4, $0x3d635ba9
+DATA exp2l3<>+4(SB)/4, $0x3d635ba9
+DATA exp2l3<>+8(SB)/4, $0x3d635ba9
+DATA exp2l3<>+12(SB)/4, $0x3d635ba9
+DATA exp2l3<>+16(SB)/4, $0x3d635ba9
+DATA exp2l3<>+20(SB)/4, $0x3d635ba9
+DATA exp2l3<>+24(SB)/4, $0x3d635ba9
+DATA exp2l3<>+28(SB)/4, $0x3d635ba9
+GLOBL exp2l3<>(SB), RODATA|NOPTR, $32
+
+DATA exp2l2<>+0(SB)/4, $0x3e75fcde
+DATA exp2l2<>+4(SB)/4, $0x3e75fcde
+DATA exp2l2<>+8(SB)/4, $0x3e75fcde
+DATA exp2l2<>+12(SB)/4, $0x3e75fcde
+DATA exp2l2<>+16(SB)/4, $0x3e75fcde
+DATA exp2l2<>+20(SB)/4, $0x3e75fcde
+DATA exp2l2<>+24(SB)/4, $0x3e75fcde
+DATA exp2l2<>+28(SB)/4, $0x3e75fcde
+GLOBL exp2l2<>(SB), RODATA|NOPTR, $32
+
+DATA exp2l1<>+0(SB)/4, $0x3f317215
+DATA exp2l1<>+4(SB)/4, $0x3f317215
+DATA exp2l1<>+8(SB)/4, $0x3f317215
+DATA exp2l1<>+12(SB)/4, $0x3f317215
+DATA exp2l1<>+16(SB)/4, $0x3f317215
+DATA exp2l1<>+20(SB)/4, $0x3f317215
+DATA exp2l1<>+24(SB)/4, $0x3f317215
+DATA exp2l1<>+28(SB)/4, $0x3f317215
+GLOBL exp2l1<>(SB), RODATA|NOPTR, $32
+
+DATA erf5<>+0(SB)/4, $0x3f87dc22
+DATA erf5<>+4(SB)/4, $0x3f87dc22
+DATA erf5<>+8(SB)/4, $0x3f87dc22
+DATA erf5<>+12(SB)/4, $0x3f87dc22
+DATA erf5<>+16(SB)/4, $0x3f87dc22
+DATA erf5<>+20(SB)/4, $0x3f87dc22
+DATA erf5<>+24(SB)/4, $0x3f87dc22
+DATA erf5<>+28(SB)/4, $0x3f87dc22
+GLOBL erf5<>(SB), RODATA|NOPTR, $32
+
+DATA erf4<>+0(SB)/4, $0xbfba00e3
+DATA erf4<>+4(SB)/4, $0xbfba00e3
+DATA erf4<>+8(SB)/4, $0xbfba00e3
+DATA erf4<>+12(SB)/4, $0xbfba00e3
+DATA erf4<>+16(SB)/4, $0xbfba00e3
+DATA erf4<>+20(SB)/4, $0xbfba00e3
+DATA erf4<>+24(SB)/4, $0xbfba00e3
+DATA erf4<>+28(SB)/4, $0xbfba00e3
+GLOBL erf4<>(SB), RODATA|NOPTR, $32
+
+DATA erf3<>+0(SB)/4, $0x3fb5f0e3
+DATA erf3<>+4(SB)/4, $0x3fb5f0e3
+DATA erf3<>+8(SB)/4, $0x3fb5f0e3
+DATA erf3<>+12(SB)/4, $0x3fb5f0e3
+DATA erf3<>+16(SB)/4, $0x3fb5f0e3
+DATA erf3<>+20(SB)/4, $0x3fb5f0e3
+DATA erf3<>+24(SB)/4, $0x3fb5f0e3
+DATA erf3<>+28(SB)/4, $0x3fb5f0e3
+GLOBL erf3<>(SB), RODATA|NOPTR, $32
+
+DATA erf2<>+0(SB)/4, $0xbe91a98e
+DATA erf2<>+4(SB)/4, $0xbe91a98e
+DATA erf2<>+8(SB)/4, $0xbe91a98e
+DATA erf2<>+12(SB)/4, $0xbe91a98e
+DATA erf2<>+16(SB)/4, $0xbe91a98e
+DATA erf2<>+20(SB)/4, $0xbe91a98e
+DATA erf2<>+24(SB)/4, $0xbe91a98e
+DATA erf2<>+28(SB)/4, $0xbe91a98e
+GLOBL erf2<>(SB), RODATA|NOPTR, $32
+
+DATA erf1<>+0(SB)/4, $0x3e827906
+DATA erf1<>+4(SB)/4, $0x3e827906
+DATA erf1<>+8(SB)/4, $0x3e827906
+DATA erf1<>+12(SB)/4, $0x3e827906
+DATA erf1<>+16(SB)/4, $0x3e827906
+DATA erf1<>+20(SB)/4, $0x3e827906
+DATA erf1<>+24(SB)/4, $0x3e827906
+DATA erf1<>+28(SB)/4, $0x3e827906
+GLOBL erf1<>(SB), RODATA|NOPTR, $32
+
+DATA half<>+0(SB)/4, $0x3f000000
+DATA half<>+4(SB)/4, $0x3f000000
+DATA half<>+8(SB)/4, $0x3f000000
+DATA half<>+12(SB)/4, $0x3f000000
+DATA half<>+16(SB)/4, $0x3f000000
+DATA half<>+20(SB)/4, $0x3f000000
+DATA half<>+24(SB)/4, $0x3f000000
+DATA half<>+28(SB)/4, $0x3f000000
+GLOBL half<>(SB), RODATA|NOPTR, $32
+
+DATA tailMask<>+0(SB)/4, $0xffffffff
+DATA tailMask<>+4(SB)/4, $0xffffffff
+DATA tailMask<>+8(SB)/4, $0xffffffff
+DATA tailMask<>+12(SB)/4, $0xffffffff
+DATA tailMask<>+16(SB)/4, $0xffffffff
+DATA tailMask<>+20(SB)/4, $0xffffffff
+DATA tailMask<>+24(SB)/4, $0xffffffff
+DATA tailMask<>+28(SB)/4, $0xffffffff
+DATA tailMask<>+32(SB)/4, $0x00000000
+DATA tailMask<>+36(SB)/4, $0x00000000
+DATA tailMask<>+40(SB)/4, $0x00000000
+DATA tailMask<>+44(SB)/4, $0x00000000
+DATA tailMask<>+48(SB)/4, $0x00000000
+DATA tailMask<>+52(SB)/4, $0x00000000
+DATA tailMask<>+56(SB)/4, $0x00000000
+DATA tailMask<>+60(SB)/4, $0x00000000
+GLOBL tailMask<>(SB), RODATA|NOPTR, $64
+
+DATA signMask<>+0(SB)/4, $0x80000000
+DATA signMask<>+4(SB)/4, $0x80000000
+DATA signMask<>+8(SB)/4, $0x80000000
+DATA signMask<>+12(SB)/4, $0x80000000
+DATA signMask<>+16(SB)/4, $0x80000000
+DATA signMask<>+20(SB)/4, $0x80000000
+DATA signMask<>+24(SB)/4, $0x80000000
+DATA signMask<>+28(SB)/4, $0x80000000
+GLOBL signMask<>(SB), RODATA|NOPTR, $32
 
 DATA expCut<>+0(SB)/4, $0xc2ae0000
 DATA expCut<>+4(SB)/4, $0xc2ae0000
@@ -154,94 +312,6 @@ DATA exp2<>+24(SB)/4, $0x3f000000
 DATA exp2<>+28(SB)/4, $0x3f000000
 GLOBL exp2<>(SB), RODATA|NOPTR, $32
 
-DATA erf5<>+0(SB)/4, $0x3f87dc22
-DATA erf5<>+4(SB)/4, $0x3f87dc22
-DATA erf5<>+8(SB)/4, $0x3f87dc22
-DATA erf5<>+12(SB)/4, $0x3f87dc22
-DATA erf5<>+16(SB)/4, $0x3f87dc22
-DATA erf5<>+20(SB)/4, $0x3f87dc22
-DATA erf5<>+24(SB)/4, $0x3f87dc22
-DATA erf5<>+28(SB)/4, $0x3f87dc22
-GLOBL erf5<>(SB), RODATA|NOPTR, $32
-
-DATA erf4<>+0(SB)/4, $0xbfba00e3
-DATA erf4<>+4(SB)/4, $0xbfba00e3
-DATA erf4<>+8(SB)/4, $0xbfba00e3
-DATA erf4<>+12(SB)/4, $0xbfba00e3
-DATA erf4<>+16(SB)/4, $0xbfba00e3
-DATA erf4<>+20(SB)/4, $0xbfba00e3
-DATA erf4<>+24(SB)/4, $0xbfba00e3
-DATA erf4<>+28(SB)/4, $0xbfba00e3
-GLOBL erf4<>(SB), RODATA|NOPTR, $32
-
-DATA erf3<>+0(SB)/4, $0x3fb5f0e3
-DATA erf3<>+4(SB)/4, $0x3fb5f0e3
-DATA erf3<>+8(SB)/4, $0x3fb5f0e3
-DATA erf3<>+12(SB)/4, $0x3fb5f0e3
-DATA erf3<>+16(SB)/4, $0x3fb5f0e3
-DATA erf3<>+20(SB)/4, $0x3fb5f0e3
-DATA erf3<>+24(SB)/4, $0x3fb5f0e3
-DATA erf3<>+28(SB)/4, $0x3fb5f0e3
-GLOBL erf3<>(SB), RODATA|NOPTR, $32
-
-DATA erf2<>+0(SB)/4, $0xbe91a98e
-DATA erf2<>+4(SB)/4, $0xbe91a98e
-DATA erf2<>+8(SB)/4, $0xbe91a98e
-DATA erf2<>+12(SB)/4, $0xbe91a98e
-DATA erf2<>+16(SB)/4, $0xbe91a98e
-DATA erf2<>+20(SB)/4, $0xbe91a98e
-DATA erf2<>+24(SB)/4, $0xbe91a98e
-DATA erf2<>+28(SB)/4, $0xbe91a98e
-GLOBL erf2<>(SB), RODATA|NOPTR, $32
-
-DATA erf1<>+0(SB)/4, $0x3e827906
-DATA erf1<>+4(SB)/4, $0x3e827906
-DATA erf1<>+8(SB)/4, $0x3e827906
-DATA erf1<>+12(SB)/4, $0x3e827906
-DATA erf1<>+16(SB)/4, $0x3e827906
-DATA erf1<>+20(SB)/4, $0x3e827906
-DATA erf1<>+24(SB)/4, $0x3e827906
-DATA erf1<>+28(SB)/4, $0x3e827906
-GLOBL erf1<>(SB), RODATA|NOPTR, $32
-
-DATA half<>+0(SB)/4, $0x3f000000
-DATA half<>+4(SB)/4, $0x3f000000
-DATA half<>+8(SB)/4, $0x3f000000
-DATA half<>+12(SB)/4, $0x3f000000
-DATA half<>+16(SB)/4, $0x3f000000
-DATA half<>+20(SB)/4, $0x3f000000
-DATA half<>+24(SB)/4, $0x3f000000
-DATA half<>+28(SB)/4, $0x3f000000
-GLOBL half<>(SB), RODATA|NOPTR, $32
-
-DATA tailMask<>+0(SB)/4, $0xffffffff
-DATA tailMask<>+4(SB)/4, $0xffffffff
-DATA tailMask<>+8(SB)/4, $0xffffffff
-DATA tailMask<>+12(SB)/4, $0xffffffff
-DATA tailMask<>+16(SB)/4, $0xffffffff
-DATA tailMask<>+20(SB)/4, $0xffffffff
-DATA tailMask<>+24(SB)/4, $0xffffffff
-DATA tailMask<>+28(SB)/4, $0xffffffff
-DATA tailMask<>+32(SB)/4, $0x00000000
-DATA tailMask<>+36(SB)/4, $0x00000000
-DATA tailMask<>+40(SB)/4, $0x00000000
-DATA tailMask<>+44(SB)/4, $0x00000000
-DATA tailMask<>+48(SB)/4, $0x00000000
-DATA tailMask<>+52(SB)/4, $0x00000000
-DATA tailMask<>+56(SB)/4, $0x00000000
-DATA tailMask<>+60(SB)/4, $0x00000000
-GLOBL tailMask<>(SB), RODATA|NOPTR, $64
-
-DATA signMask<>+0(SB)/4, $0x80000000
-DATA signMask<>+4(SB)/4, $0x80000000
-DATA signMask<>+8(SB)/4, $0x80000000
-DATA signMask<>+12(SB)/4, $0x80000000
-DATA signMask<>+16(SB)/4, $0x80000000
-DATA signMask<>+20(SB)/4, $0x80000000
-DATA signMask<>+24(SB)/4, $0x80000000
-DATA signMask<>+28(SB)/4, $0x80000000
-GLOBL signMask<>(SB), RODATA|NOPTR, $32
-
 // func geluAVX2(x *float32, n int)
 TEXT ·geluAVX2(SB), NOSPLIT, $0-16
 	MOVQ x+0(FP), SI
@@ -253,28 +323,24 @@ loop1:
 	VANDPS absMask<>(SB), Y0, Y1
 	VMINPS geluFar<>(SB), Y1, Y1
 	VBROADCASTSS one<>(SB), Y4
-	VMOVAPS Y4, Y2
-	VFMADD231PS erfP<>(SB), Y1, Y2
-	VDIVPS Y2, Y4, Y2
-	VMULPS minusHalf<>(SB), Y1, Y3
+	VFMADD231PS erfP<>(SB), Y1, Y4
+	VBROADCASTSS one<>(SB), Y5
+	VDIVPS Y4, Y5, Y2
+	VMULPS minusHalfLog2e<>(SB), Y1, Y3
 	VMULPS Y1, Y3, Y3
-	VCMPPS $5, expCut<>(SB), Y3, Y7
-	VMULPS log2e<>(SB), Y3, Y5
-	VROUNDPS $8, Y5, Y5
-	VFNMADD231PS ln2Hi<>(SB), Y5, Y3
-	VFNMADD231PS ln2Lo<>(SB), Y5, Y3
-	VBROADCASTSS exp7<>(SB), Y6
-	VFMADD213PS exp6<>(SB), Y3, Y6
-	VFMADD213PS exp5<>(SB), Y3, Y6
-	VFMADD213PS exp4<>(SB), Y3, Y6
-	VFMADD213PS exp3<>(SB), Y3, Y6
-	VFMADD213PS exp2<>(SB), Y3, Y6
+	VBROADCASTSS exp2Floor<>(SB), Y6
+	VMAXPS Y3, Y6, Y3
+	VADDPS exp2Magic<>(SB), Y3, Y5
+	VSUBPS exp2Magic<>(SB), Y5, Y6
+	VSUBPS Y6, Y3, Y3
+	VBROADCASTSS exp2l5<>(SB), Y6
+	VFMADD213PS exp2l4<>(SB), Y3, Y6
+	VFMADD213PS exp2l3<>(SB), Y3, Y6
+	VFMADD213PS exp2l2<>(SB), Y3, Y6
+	VFMADD213PS exp2l1<>(SB), Y3, Y6
 	VFMADD213PS one<>(SB), Y3, Y6
-	VFMADD213PS one<>(SB), Y3, Y6
-	VCVTPS2DQ Y5, Y5
 	VPSLLD $23, Y5, Y5
 	VPADDD Y5, Y6, Y3
-	VANDPS Y7, Y3, Y3
 	VBROADCASTSS erf5<>(SB), Y4
 	VFMADD213PS erf4<>(SB), Y2, Y4
 	VFMADD213PS erf3<>(SB), Y2, Y4
@@ -301,28 +367,24 @@ done2:
 	VANDPS absMask<>(SB), Y0, Y1
 	VMINPS geluFar<>(SB), Y1, Y1
 	VBROADCASTSS one<>(SB), Y4
-	VMOVAPS Y4, Y2
-	VFMADD231PS erfP<>(SB), Y1, Y2
-	VDIVPS Y2, Y4, Y2
-	VMULPS minusHalf<>(SB), Y1, Y3
+	VFMADD231PS erfP<>(SB), Y1, Y4
+	VBROADCASTSS one<>(SB), Y5
+	VDIVPS Y4, Y5, Y2
+	VMULPS minusHalfLog2e<>(SB), Y1, Y3
 	VMULPS Y1, Y3, Y3
-	VCMPPS $5, expCut<>(SB), Y3, Y7
-	VMULPS log2e<>(SB), Y3, Y5
-	VROUNDPS $8, Y5, Y5
-	VFNMADD231PS ln2Hi<>(SB), Y5, Y3
-	VFNMADD231PS ln2Lo<>(SB), Y5, Y3
-	VBROADCASTSS exp7<>(SB), Y6
-	VFMADD213PS exp6<>(SB), Y3, Y6
-	VFMADD213PS exp5<>(SB), Y3, Y6
-	VFMADD213PS exp4<>(SB), Y3, Y6
-	VFMADD213PS exp3<>(SB), Y3, Y6
-	VFMADD213PS exp2<>(SB), Y3, Y6
+	VBROADCASTSS exp2Floor<>(SB), Y6
+	VMAXPS Y3, Y6, Y3
+	VADDPS exp2Magic<>(SB), Y3, Y5
+	VSUBPS exp2Magic<>(SB), Y5, Y6
+	VSUBPS Y6, Y3, Y3
+	VBROADCASTSS exp2l5<>(SB), Y6
+	VFMADD213PS exp2l4<>(SB), Y3, Y6
+	VFMADD213PS exp2l3<>(SB), Y3, Y6
+	VFMADD213PS exp2l2<>(SB), Y3, Y6
+	VFMADD213PS exp2l1<>(SB), Y3, Y6
 	VFMADD213PS one<>(SB), Y3, Y6
-	VFMADD213PS one<>(SB), Y3, Y6
-	VCVTPS2DQ Y5, Y5
 	VPSLLD $23, Y5, Y5
 	VPADDD Y5, Y6, Y3
-	VANDPS Y7, Y3, Y3
 	VBROADCASTSS erf5<>(SB), Y4
 	VFMADD213PS erf4<>(SB), Y2, Y4
 	VFMADD213PS erf3<>(SB), Y2, Y4
@@ -350,25 +412,26 @@ loop4:
 	VANDPS.BCST absMask<>(SB), Z0, Z1
 	VMINPS.BCST geluFar<>(SB), Z1, Z1
 	VBROADCASTSS one<>(SB), Z4
-	VMOVAPS Z4, Z2
-	VFMADD231PS.BCST erfP<>(SB), Z1, Z2
-	VDIVPS Z2, Z4, Z2
-	VMULPS.BCST minusHalf<>(SB), Z1, Z3
+	VFMADD231PS.BCST erfP<>(SB), Z1, Z4
+	VBROADCASTSS one<>(SB), Z5
+	VRCP14PS Z4, Z2
+	VFNMADD213PS Z5, Z2, Z4
+	VFMADD231PS Z2, Z4, Z2
+	VMULPS.BCST minusHalfLog2e<>(SB), Z1, Z3
 	VMULPS Z1, Z3, Z3
-	VCMPPS.BCST $5, expCut<>(SB), Z3, K2
-	VMULPS.BCST log2e<>(SB), Z3, Z5
-	VRNDSCALEPS $8, Z5, Z5
-	VFNMADD231PS.BCST ln2Hi<>(SB), Z5, Z3
-	VFNMADD231PS.BCST ln2Lo<>(SB), Z5, Z3
-	VBROADCASTSS exp7<>(SB), Z6
-	VFMADD213PS.BCST exp6<>(SB), Z3, Z6
-	VFMADD213PS.BCST exp5<>(SB), Z3, Z6
-	VFMADD213PS.BCST exp4<>(SB), Z3, Z6
-	VFMADD213PS.BCST exp3<>(SB), Z3, Z6
-	VFMADD213PS.BCST exp2<>(SB), Z3, Z6
+	VBROADCASTSS exp2Floor<>(SB), Z6
+	VMAXPS Z3, Z6, Z3
+	VADDPS.BCST exp2Magic<>(SB), Z3, Z5
+	VSUBPS.BCST exp2Magic<>(SB), Z5, Z6
+	VSUBPS Z6, Z3, Z3
+	VBROADCASTSS exp2l5<>(SB), Z6
+	VFMADD213PS.BCST exp2l4<>(SB), Z3, Z6
+	VFMADD213PS.BCST exp2l3<>(SB), Z3, Z6
+	VFMADD213PS.BCST exp2l2<>(SB), Z3, Z6
+	VFMADD213PS.BCST exp2l1<>(SB), Z3, Z6
 	VFMADD213PS.BCST one<>(SB), Z3, Z6
-	VFMADD213PS.BCST one<>(SB), Z3, Z6
-	VSCALEFPS.Z Z5, Z6, K2, Z3
+	VPSLLD $23, Z5, Z5
+	VPADDD Z5, Z6, Z3
 	VBROADCASTSS erf5<>(SB), Z4
 	VFMADD213PS.BCST erf4<>(SB), Z2, Z4
 	VFMADD213PS.BCST erf3<>(SB), Z2, Z4
@@ -394,25 +457,26 @@ done5:
 	VANDPS.BCST absMask<>(SB), Z0, Z1
 	VMINPS.BCST geluFar<>(SB), Z1, Z1
 	VBROADCASTSS one<>(SB), Z4
-	VMOVAPS Z4, Z2
-	VFMADD231PS.BCST erfP<>(SB), Z1, Z2
-	VDIVPS Z2, Z4, Z2
-	VMULPS.BCST minusHalf<>(SB), Z1, Z3
+	VFMADD231PS.BCST erfP<>(SB), Z1, Z4
+	VBROADCASTSS one<>(SB), Z5
+	VRCP14PS Z4, Z2
+	VFNMADD213PS Z5, Z2, Z4
+	VFMADD231PS Z2, Z4, Z2
+	VMULPS.BCST minusHalfLog2e<>(SB), Z1, Z3
 	VMULPS Z1, Z3, Z3
-	VCMPPS.BCST $5, expCut<>(SB), Z3, K2
-	VMULPS.BCST log2e<>(SB), Z3, Z5
-	VRNDSCALEPS $8, Z5, Z5
-	VFNMADD231PS.BCST ln2Hi<>(SB), Z5, Z3
-	VFNMADD231PS.BCST ln2Lo<>(SB), Z5, Z3
-	VBROADCASTSS exp7<>(SB), Z6
-	VFMADD213PS.BCST exp6<>(SB), Z3, Z6
-	VFMADD213PS.BCST exp5<>(SB), Z3, Z6
-	VFMADD213PS.BCST exp4<>(SB), Z3, Z6
-	VFMADD213PS.BCST exp3<>(SB), Z3, Z6
-	VFMADD213PS.BCST exp2<>(SB), Z3, Z6
+	VBROADCASTSS exp2Floor<>(SB), Z6
+	VMAXPS Z3, Z6, Z3
+	VADDPS.BCST exp2Magic<>(SB), Z3, Z5
+	VSUBPS.BCST exp2Magic<>(SB), Z5, Z6
+	VSUBPS Z6, Z3, Z3
+	VBROADCASTSS exp2l5<>(SB), Z6
+	VFMADD213PS.BCST exp2l4<>(SB), Z3, Z6
+	VFMADD213PS.BCST exp2l3<>(SB), Z3, Z6
+	VFMADD213PS.BCST exp2l2<>(SB), Z3, Z6
+	VFMADD213PS.BCST exp2l1<>(SB), Z3, Z6
 	VFMADD213PS.BCST one<>(SB), Z3, Z6
-	VFMADD213PS.BCST one<>(SB), Z3, Z6
-	VSCALEFPS.Z Z5, Z6, K2, Z3
+	VPSLLD $23, Z5, Z5
+	VPADDD Z5, Z6, Z3
 	VBROADCASTSS erf5<>(SB), Z4
 	VFMADD213PS.BCST erf4<>(SB), Z2, Z4
 	VFMADD213PS.BCST erf3<>(SB), Z2, Z4

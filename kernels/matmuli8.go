@@ -19,36 +19,38 @@ func MatMulI8(dst []float32, ldd int, x *Quantised, i0, m int, w *PackedI8, n0, 
 	s := matmulScratches.Get().(*matmulScratch)
 	defer matmulScratches.Put(s)
 	for i := 0; i < m; i += blockRows {
-		rows := min(blockRows, m-i)
-		for n := n0; n < n1; n += blockCols {
-			cols := min(blockCols, n1-n)
-			s.blockI8(x, i0+i, rows, w, n, cols, ep.Bias)
-			s.store(dst[i*ldd:], ldd, i, rows, n, cols, ep)
+		for r := range min(blockRows, m-i) {
+			s.corr[r] = w.offset * x.sum[i0+i+r]
+		}
+		// Weights that all strips meet before the next ones come stay in the second-level cache.
+		step := min(blockCols, max(1, nearBytes/(tileCols*w.kp))*tileCols)
+		for n := n0; n < n1; n += step {
+			cols := min(step, n1-n)
+			clear(s.bias)
+			if ep.Bias != nil {
+				copy(s.bias, ep.Bias[n:n+cols])
+			}
+			for r := i; r < min(i+blockRows, m); r += StripRows {
+				s.stripI8(dst[r*ldd:], ldd, x, i0, r, min(StripRows, m-r), s.corr[r-i:], w, n, cols, ep)
+			}
 		}
 	}
 }
 
-// blockI8 leaves bias + x*w for rows rows from row i on and the columns [n,n+cols) in s.sum.
-func (s *matmulScratch) blockI8(x *Quantised, i, rows int, w *PackedI8, n, cols int, bias []float32) {
-	clear(s.bias)
-	if bias != nil {
-		copy(s.bias, bias[n:n+cols])
-	}
-	for r := range rows {
-		s.corr[r] = w.offset * x.sum[i+r]
-	}
-	// Weights that all strips meet before the next ones come stay in the second-level cache.
-	step := max(1, nearBytes/(tileCols*w.kp)) * tileCols
-	for j := 0; j < cols; j += step {
-		for r := 0; r < rows; r += StripRows {
-			t := tileI8{
-				rows: min(StripRows, rows-r), tiles: (min(step, cols-j) + tileCols - 1) / tileCols,
-				c: s.sum[r*blockCols+j:], ldc: blockCols, corr: s.corr[r:], bias: s.bias[j:],
-			}
-			t.take(x, i+r, w, n+j)
-			t.run()
+// stripI8 computes rows rows from row r of the call on, the columns [n,n+cols). Where it can it does so in dst itself.
+func (s *matmulScratch) stripI8(dst []float32, ldd int, x *Quantised, i0, r, rows int, corr []int32, w *PackedI8, n, cols int, ep Epilogue) {
+	t := tileI8{rows: rows, tiles: (cols + tileCols - 1) / tileCols, c: s.sum, ldc: blockCols, corr: corr, bias: s.bias}
+	t.take(x, i0+r, w, n)
+	if ep.Residual == nil && cols%tileCols == 0 {
+		t.c, t.ldc = dst[n:], ldd
+		t.run()
+		for i := range rows {
+			activate(ep.Act, dst[i*ldd+n:][:cols])
 		}
+		return
 	}
+	t.run()
+	s.store(dst, ldd, r, rows, n, cols, ep)
 }
 
 // nearBytes is how much of the weights is near at once.

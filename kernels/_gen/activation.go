@@ -3,10 +3,12 @@ package main
 import "math"
 
 var (
-	absMask   = bits("absMask", 0x7fffffff)
-	signMask  = bits("signMask", 0x80000000)
-	minusHalf = float("minusHalf", -0.5)
-	half      = float("half", 0.5)
+	absMask  = bits("absMask", 0x7fffffff)
+	signMask = bits("signMask", 0x80000000)
+
+	minusHalfLog2e = float("minusHalfLog2e", -0.5*math.Log2E)
+
+	half = float("half", 0.5)
 	// geluFar is where the tail of erf is long zero; it keeps infinities out of the products.
 	geluFar = float("geluFar", 30)
 
@@ -53,12 +55,11 @@ func (a *asm) gelu(x string) {
 	a.op3("VANDPS", absMask, x, abs)
 	a.op3("VMINPS", geluFar, abs, abs)
 	a.fill(one, q)
-	a.p("VMOVAPS %s, %s", q, t)
-	a.op3("VFMADD231PS", erfP, abs, t)
-	a.p("VDIVPS %s, %s, %s", t, q, t)
-	a.op3("VMULPS", minusHalf, abs, e)
+	a.op3("VFMADD231PS", erfP, abs, q)
+	a.inverse(q, t, a.reg(5))
+	a.op3("VMULPS", minusHalfLog2e, abs, e)
 	a.p("VMULPS %s, %s, %s", abs, e, e)
-	a.exp(e, a.reg(5), a.reg(6), a.expMask("Y7"))
+	a.exp2(exp2Long, exp2Floor, e, a.reg(5), a.reg(6))
 	a.poly(erfPoly, t, q)
 	a.p("VMULPS %s, %s, %s", t, q, q)
 	a.p("VMULPS %s, %s, %s", e, q, q)
@@ -66,6 +67,19 @@ func (a *asm) gelu(x string) {
 	a.zero(t)
 	a.p("VMAXPS %s, %s, %s", x, t, x) // the second operand, x, wins if it's NaN
 	a.p("VFNMADD231PS %s, %s, %s", abs, q, x)
+}
+
+// inverse leaves 1/x in y, for x within reason. On AVX-512, where a division takes as long as 16 other instructions, it is an estimate
+// of 14 bits and one step of Newton's, y + y*(1 - x*y), good to the last bit or two. x and u are lost.
+func (a *asm) inverse(x, y, u string) {
+	a.fill(one, u)
+	if !a.wide() {
+		a.p("VDIVPS %s, %s, %s", x, u, y)
+		return
+	}
+	a.p("VRCP14PS %s, %s", x, y)
+	a.p("VFNMADD213PS %s, %s, %s", u, y, x)
+	a.p("VFMADD231PS %s, %s, %s", y, x, y)
 }
 
 // silu is x * (1 or e, by the sign of x) / (1 + e) with e = exp(-|x|), which can't overflow.

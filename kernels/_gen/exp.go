@@ -60,29 +60,39 @@ func (a *asm) expMask(avx2 string) string {
 	return avx2
 }
 
-// The constants of exp2Short: 2^r on [-1/2, 1/2] by a polynomial of least relative error, 2.6e-6, fitted by reweighted least squares.
+// The constants of exp2: 2^r on [-1/2, 1/2] by polynomials of least relative error, fitted by reweighted least squares.
 var (
-	exp2Least = float("exp2Least", -120)
+	exp2Floor = float("exp2Floor", -127)  // where exp2Long is exactly zero
+	exp2Least = float("exp2Least", -120)  // where exp2Short is next to nothing, but not denormal
 	exp2Magic = float("exp2Magic", 3<<22) // adding it rounds to an integer, in the low bits
 
-	exp2Poly = []constant{
-		float("exp2p4", 0.00957009),
-		float("exp2p3", 0.05591786),
-		float("exp2p2", 0.24024745),
-		float("exp2p1", 0.69312181),
-		float("exp2p0", 0.99999926),
+	// exp2Short is within 2.6e-6, exp2Long within 9.2e-8.
+	exp2Short = []constant{
+		float("exp2s4", 0.00957009),
+		float("exp2s3", 0.05591786),
+		float("exp2s2", 0.24024745),
+		float("exp2s1", 0.69312181),
+		float("exp2s0", 0.99999926),
+	}
+	exp2Long = []constant{
+		float("exp2l5", 0.001326472691),
+		float("exp2l4", 0.00967151266),
+		float("exp2l3", 0.05550733744),
+		float("exp2l2", 0.2402224208),
+		float("exp2l1", 0.6931469776),
+		one,
 	}
 )
 
-// exp2Short replaces y by 2^y for y up to 127, within 3e-6 of it: next to nothing below 2^-120, NaN for NaN. t and u are lost. Half the
-// work of exp.
-func (a *asm) exp2Short(y, t, u string) {
-	a.fill(exp2Least, u)
+// exp2 replaces y by 2^y for y up to 127, as the polynomial does, and for y below least by what there is for that. It gives NaN for NaN.
+// t and u are lost. It is two thirds of exp's work and less.
+func (a *asm) exp2(polynomial []constant, least constant, y, t, u string) {
+	a.fill(least, u)
 	a.p("VMAXPS %s, %s, %s", y, u, y) // the second operand, y, wins if it's NaN
 	a.op3("VADDPS", exp2Magic, y, t)
 	a.op3("VSUBPS", exp2Magic, t, u)
 	a.p("VSUBPS %s, %s, %s", u, y, y)
-	a.poly(exp2Poly, y, u)
+	a.poly(polynomial, y, u)
 	a.p("VPSLLD $23, %s, %s", t, t)
 	a.p("VPADDD %s, %s, %s", t, u, y)
 }

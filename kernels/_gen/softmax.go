@@ -33,7 +33,7 @@ func (a *asm) exp2SumShort() {
 			x := a.reg(2 + 3*i)
 			a.load("SI", i*a.bytes, x)
 			a.p("VFMADD213PS %s, %s, %s", shift, scale, x)
-			a.exp2Short(x, a.reg(3+3*i), a.reg(4+3*i))
+			a.exp2(exp2Short, exp2Least, x, a.reg(3+3*i), a.reg(4+3*i))
 			a.store(x, "SI", i*a.bytes)
 			a.clip(x)
 			a.p("VADDPS %s, %s, %s", x, a.reg(i), a.reg(i))
