@@ -73,7 +73,7 @@ type part struct{ first, channels int }
 // NewDecoder returns a decoder for a stream of the given form, as ParseConfig or
 // ADTSHeader.Config returns it.
 func NewDecoder(c Config) *Decoder {
-	d := &Decoder{cfg: c, random: noiseSeed}
+	d := &Decoder{cfg: c, random: noiseSeed, coder: newTransform()}
 	d.bands = bandsFor(c.coreRate())
 	return d
 }

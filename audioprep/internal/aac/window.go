@@ -1,6 +1,10 @@
 package aac
 
-import "math"
+import (
+	"math"
+
+	"hark/audioprep/internal/mdct"
+)
 
 // Windows rise over 1024 samples, or 128 for short ones; the second half mirrors the
 // first. There are two shapes: a sine, and one after Kaiser and Bessel, which
@@ -49,8 +53,20 @@ func bessel(x float64) float64 {
 
 // transform makes samples of lines.
 type transform struct {
-	scratch mdctScratch
-	out     [frameLines + shortLines]float32
+	long, brief *mdct.DCT4
+	out         [frameLines + shortLines]float32
+}
+
+func newTransform() transform {
+	return transform{long: mdct.NewDCT4(frameLines), brief: mdct.NewDCT4(shortLines)}
+}
+
+// lines transforms x, scaled.
+func lines(t *mdct.DCT4, x []float32, scale float32) {
+	for i := range x {
+		x[i] *= scale
+	}
+	t.Transform(x)
 }
 
 // run writes the samples of c's packet to dst[0], dst[step]…, and keeps the second
@@ -63,7 +79,7 @@ func (t *transform) run(c *channel, dst []float32, step int) {
 	f := &c.info
 	// After it c.coef holds the values that the 2048 of the window are mirrored from:
 	// first and second say how.
-	longMDCT.dct4(c.coef[:], outputScale, &t.scratch)
+	lines(t.long, c.coef[:], outputScale)
 	const half = frameLines / 2
 	x := &c.coef
 	out := t.out[:frameLines]
@@ -131,7 +147,7 @@ func (t *transform) short(c *channel, dst []float32, step int) {
 	down := shortShapes[c.info.shape]
 	for w := range shortWindows {
 		x := c.coef[w*shortLines : (w+1)*shortLines]
-		shortMDCT.dct4(x, shortScaling, &t.scratch)
+		lines(t.brief, x, shortScaling)
 		at := out[w*shortLines : (w+2)*shortLines]
 		for i := range half {
 			at[i] += x[half+i] * up[i]

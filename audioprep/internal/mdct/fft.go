@@ -71,8 +71,12 @@ func turn(a complex64) complex64 { return complex(-imag(a), real(a)) }
 
 func (p *fftPass) radix4(y, x []complex64) {
 	s, n := p.stride, p.m*p.stride
-	if s == 1 {
+	switch {
+	case s == 1:
 		p.first4(y, x)
+		return
+	case s == 4:
+		p.second4(y, x)
 		return
 	}
 	for k := range p.m {
@@ -107,8 +111,36 @@ func (p *fftPass) first4(y, x []complex64) {
 	}
 }
 
+// second4 is radix4 for four side by side, where loops would be more work than what is in them.
+func (p *fftPass) second4(y, x []complex64) {
+	n := p.m * 4
+	for k := range p.m {
+		w := (*[3]complex64)(p.twiddle[3*k:])
+		x0, x1 := (*[4]complex64)(x[4*k:]), (*[4]complex64)(x[4*k+n:])
+		x2, x3 := (*[4]complex64)(x[4*k+2*n:]), (*[4]complex64)(x[4*k+3*n:])
+		out := (*[16]complex64)(y[16*k:])
+		for q := range 4 {
+			a, b, c, d := x0[q], x1[q], x2[q], x3[q]
+			sum, diff := a+c, a-c
+			odd, cross := b+d, turn(b-d)
+			out[q] = sum + odd
+			out[4+q] = mul(diff-cross, w[0])
+			out[8+q] = mul(sum-odd, w[1])
+			out[12+q] = mul(diff+cross, w[2])
+		}
+	}
+}
+
 func (p *fftPass) radix2(y, x []complex64) {
 	s, n := p.stride, p.m*p.stride
+	if p.m == 1 { // the last pass turns nothing
+		x0, x1, y0, y1 := x[:s], x[s:][:s], y[:s], y[s:][:s]
+		for q, a := range x0 {
+			b := x1[q]
+			y0[q], y1[q] = a+b, a-b
+		}
+		return
+	}
 	for k := range p.m {
 		w := p.twiddle[k]
 		for q := range s {
