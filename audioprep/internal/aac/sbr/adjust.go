@@ -207,7 +207,7 @@ func (e *Element) fill(c *channel, v *envelope, i int, sudden bool) {
 		a.push(v)
 		out := c.upper[c.turn][l][kx : kx+m]
 		for n := range out {
-			out[n] = e.generate.high[kx+n][l] * complex(gain[n], 0)
+			out[n] = scale(e.generate.high[kx+n][l], gain[n])
 		}
 		a.addTones(out, v, kx)
 		if !sudden {

@@ -32,10 +32,11 @@ func (g *generator) load(c *channel, kx, before int) {
 
 // run makes the upper bands.
 func (g *generator) run(c *channel, f *bandTables) {
-	for k := range f.k0 {
-		g.a0[k], g.a1[k] = predictor(&g.low[k])
+	if c.setFlatten(len(f.noise) - 1) {
+		for k := range f.k0 {
+			g.a0[k], g.a1[k] = predictor(&g.low[k])
+		}
 	}
-	c.setFlatten(len(f.noise) - 1)
 	from, to := 2*c.border[0], 2*c.border[c.envelopes]
 	k, q := f.kx, 0
 	for _, p := range f.patches {
@@ -43,12 +44,11 @@ func (g *generator) run(c *channel, f *bandTables) {
 			for q < len(f.noise)-2 && k >= f.noise[q+1] {
 				q++
 			}
-			flatten := c.flatten[q]
-			a0 := g.a0[s] * complex(flatten, 0)
-			a1 := g.a1[s] * complex(flatten*flatten, 0)
-			in, out := &g.low[s], &g.high[k]
-			for l := from; l < to; l++ {
-				out[l] = in[l+delay] + a0*in[l+delay-1] + a1*in[l+delay-2]
+			in, out := g.low[s][from:to+delay], g.high[k][from:to]
+			if flatten := c.flatten[q]; flatten > 0 {
+				flattened(out, in, scale(g.a0[s], flatten), scale(g.a1[s], flatten*flatten))
+			} else {
+				copy(out, in[delay:])
 			}
 			k++
 		}
@@ -57,6 +57,22 @@ func (g *generator) run(c *channel, f *bandTables) {
 		g.high[k] = [columns + overhang]complex64{}
 	}
 }
+
+// flattened adds to each value what is predicted of it from the two before, turned over.
+func flattened(out, in []complex64, a0, a1 complex64) {
+	in = in[:len(out)+delay]
+	r0, i0, r1, i1 := real(a0), imag(a0), real(a1), imag(a1)
+	before, last := in[0], in[1]
+	for l := range out {
+		x := in[l+delay]
+		out[l] = complex(
+			real(x)+r0*real(last)-i0*imag(last)+r1*real(before)-i1*imag(before),
+			imag(x)+r0*imag(last)+i0*real(last)+r1*imag(before)+i1*real(before))
+		before, last = last, x
+	}
+}
+
+func scale(x complex64, by float32) complex64 { return complex(real(x)*by, imag(x)*by) }
 
 // predictor returns the coefficients of the prediction from the last two columns, with which
 // in[l] + a0·in[l-1] + a1·in[l-2] is smallest (section 4.6.18.6.2, covariance method).
@@ -88,8 +104,9 @@ func predictor(in *[ahead + columns]complex64) (a0, a1 complex64) {
 
 func conj(x complex128) complex128 { return complex(real(x), -imag(x)) }
 
-// setFlatten follows how much is to be taken away (table 4.176 and section 4.6.18.6.2).
-func (c *channel) setFlatten(n int) {
+// setFlatten follows how much is to be taken away (table 4.176 and section 4.6.18.6.2), and
+// reports whether it is anything.
+func (c *channel) setFlatten(n int) (any bool) {
 	for q := range n {
 		before, now := c.inverse[0][q], c.inverse[1][q]
 		want := [4]float32{0, 0.75, 0.9, 0.98}[now]
@@ -106,5 +123,7 @@ func (c *channel) setFlatten(n int) {
 			*v = 0
 		}
 		*v = min(*v, 0.99609375)
+		any = any || *v > 0
 	}
+	return any
 }
