@@ -99,6 +99,7 @@ func (d *doctorCmd) examineDevice(table io.Writer) []finding {
 		return []finding{{broken: true, text: err.Error()}}
 	}
 	fmt.Fprintf(table, "device\t%s (%s): %s\n", device.Info().Kind, device.Info().Detail, reason)
+	fmt.Fprintf(table, "precision\t%s\n", describePrecision(d.Precision))
 	return nil
 }
 

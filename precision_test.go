@@ -1,0 +1,35 @@
+package main
+
+import (
+	"testing"
+
+	"hark/engine/cpu"
+)
+
+func TestPrecisionFor(t *testing.T) {
+	for _, c := range []struct {
+		word, model string
+		want        cpu.Precision
+	}{
+		{"auto", "tiny.en", cpu.Int8}, {"auto", "base", cpu.Int8}, {"auto", "never-counted", defaultPrecision},
+		{"f32", "base", cpu.F32}, {"int8", "base", cpu.Int8}, {"int8-fast", "base", cpu.Int8Fast},
+	} {
+		if got := precisionFor(c.word, c.model); got != c.want {
+			t.Errorf("%s for %s: got %v, want %v", c.word, c.model, got, c.want)
+		}
+	}
+}
+
+// TestPrecisionCostsTooMuch has a model that loses more by bytes than auto allows.
+func TestPrecisionCostsTooMuch(t *testing.T) {
+	const model = "crude"
+	wordErrors[model] = map[cpu.Precision]counted{cpu.F32: {clips: 50}, cpu.Int8: {clips: 56}}
+	defer delete(wordErrors, model)
+	if got := precisionFor("auto", model); got != cpu.F32 {
+		t.Errorf("0.22 points more: got %v, want f32", got)
+	}
+	wordErrors[model][cpu.Int8] = counted{clips: 55}
+	if got := precisionFor("auto", model); got != cpu.Int8 {
+		t.Errorf("0.19 points more: got %v, want int8", got)
+	}
+}
