@@ -18,6 +18,7 @@ const adtsChain = 3
 // adtsDecoder finds the frames of such a file and has them decoded.
 type adtsDecoder struct {
 	s      *sink
+	out    halver
 	w      *sliding
 	stream aac.ADTSHeader // of the frame before
 	dec    *aacDecoder
@@ -160,7 +161,7 @@ func (d *adtsDecoder) frame(h aac.ADTSHeader, b []byte) error {
 		d.passed += d.lost
 		gap := (d.lost + h.Bytes/2) / h.Bytes * h.Packets
 		if gap = min(gap, maxLostSeconds*cfg.Rate/cfg.Frame()); gap > 0 {
-			if err := d.s.write(make([]float32, gap*cfg.Frame()*cfg.Channels)); err != nil {
+			if err := d.out.write(d.s, make([]float32, gap*cfg.Frame()*cfg.Channels)); err != nil {
 				return err
 			}
 		}
@@ -177,7 +178,7 @@ func (d *adtsDecoder) frame(h aac.ADTSHeader, b []byte) error {
 		} else {
 			d.good++
 		}
-		if err := d.s.write(x); err != nil {
+		if err := d.out.write(d.s, x); err != nil {
 			return err
 		}
 		b = b[min(read+h.PacketTrailer(), len(b)):]
@@ -192,7 +193,9 @@ func (d *adtsDecoder) begin(h aac.ADTSHeader, b []byte) error {
 		return noAAC("aac", err)
 	}
 	cfg = cfg.Discover(b[h.HeaderBytes:])
-	if err := d.s.open(int64(cfg.Rate), cfg.Channels); err != nil {
+	dec := newAACDecoder(cfg)
+	d.out = halver{on: dec.halve()}
+	if err := d.out.open(d.s, int64(cfg.Rate), cfg.Channels); err != nil {
 		return &CorruptError{Container: "aac", Err: err}
 	}
 	if d.dec == nil {
@@ -202,7 +205,7 @@ func (d *adtsDecoder) begin(h aac.ADTSHeader, b []byte) error {
 		}
 		d.lost = 0 // what stands before the first frame is no loss
 	}
-	d.stream, d.dec = h, newAACDecoder(cfg)
+	d.stream, d.dec = h, dec
 	return nil
 }
 
@@ -237,6 +240,21 @@ func (a *aacDecoder) discover(in *input, each func(put func(span) (bool, error))
 		*a = *newAACDecoder(a.cfg.Discover(b))
 		return false, nil
 	})
+}
+
+// lowest is the rate from which on half of it holds all that is wanted, and some more that the
+// resampler needs for its slope.
+const lowest = 40000
+
+// halve has the decoder leave out what lies above a quarter of the rate, if there is
+// nothing wanted there, and reports whether it does: then every other sample is enough.
+func (a *aacDecoder) halve() bool {
+	if a.cfg.Rate < lowest {
+		return false
+	}
+	a.cfg.Low = true
+	a.dec = aac.NewDecoder(a.cfg)
+	return true
 }
 
 // packet decodes one packet. The samples are good until the next call, and silence if

@@ -215,6 +215,28 @@ func TestHighEfficiency(t *testing.T) {
 	}
 }
 
+// TestAACAgainstFFmpeg holds what is decoded of the corpus to what ffmpeg makes of the same files,
+// of which at high rates only every other sample is taken here.
+func TestAACAgainstFFmpeg(t *testing.T) {
+	for _, name := range []string{"aac-adts.aac", "m4a-aac-44100-mono.m4a", "m4a-aac-faststart.m4a", "mov-aac.mov", "mp4-fragmented-aac.mp4", "mp4-video-aac.mp4", "m4a-aac-16000-mono.m4a"} {
+		path := sharedPath(t, "audio", "formats", name)
+		want := throughFFmpeg(t, path, "")
+		pcm, err := decodeFile(t, path, Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if pcm.Info.SampleRate < 16000 || pcm.Info.SampleRate == 22050 {
+			t.Errorf("%s: got %+v", name, pcm.Info)
+		}
+		db := errorDB(pcm.Samples, want)
+		t.Logf("%s: %.1f dB, %d Hz", name, db, pcm.Info.SampleRate)
+		if db > -60 {
+			t.Errorf("%s: the error is at %.1f dB", name, db)
+		}
+	}
+}
+
 func FuzzADTS(f *testing.F) {
 	for _, name := range []string{"16000-mono", "44100-clicks", "32000-six"} {
 		f.Add(adtsFile(f, name)[2:1000])

@@ -167,16 +167,9 @@ func (d *mp3Decoder) frame(h mpeg.Header, b []byte) error {
 func (d *mp3Decoder) begin(h mpeg.Header, b []byte) (isInfo bool, err error) {
 	// Of rates this high every other sample holds all that is wanted.
 	d.dec.Half = h.Rate >= 4*d.dec.MaxHz+8000
-	rate := h.Rate
-	if d.dec.Half {
-		rate /= 2
-	}
-	first := !d.s.opened()
-	if err := d.s.open(int64(rate), h.Channels); err != nil {
+	half := halver{on: d.dec.Half}
+	if err := half.open(d.s, int64(h.Rate), h.Channels); err != nil {
 		return false, &CorruptError{Container: "mp3", Err: err}
-	}
-	if first {
-		d.s.info.SampleRate = h.Rate
 	}
 	d.stream, d.open = h, true
 	d.s.info.Codec = fmt.Sprintf("mp%d", h.Layer)

@@ -162,17 +162,20 @@ func (f *mp4File) choose() (*mp4Track, error) {
 // decode decodes the track, from the index and from the fragments.
 func (f *mp4File) decode(t *mp4Track) error {
 	f.s.info.Codec = t.codec
-	if err := f.s.open(t.rate, t.channels); err != nil {
+	st := &sampleTrack{in: f.in, s: f.s, dec: t.dec, frame: t.frame}
+	if a, ok := t.dec.(*aacDecoder); ok {
+		st.keep.out.on = a.halve()
+	}
+	if err := st.keep.out.open(f.s, t.rate, t.channels); err != nil {
 		return &CorruptError{Container: "mp4", Err: err}
 	}
-	st := &sampleTrack{in: f.in, s: f.s, dec: t.dec, frame: t.frame}
 	lead, keep := t.kept(f.timescale, f.gapless, len(f.fragments) > 0)
 	st.keep.keep = keep
 	if err := f.s.expect(lead+t.claimedFrames(), false, f.in.size); err != nil {
 		return err
 	}
 	if lead > 0 {
-		if err := f.s.write(make([]float32, lead*int64(t.channels))); err != nil {
+		if err := st.keep.out.write(f.s, make([]float32, lead*int64(t.channels))); err != nil {
 			return err
 		}
 	}

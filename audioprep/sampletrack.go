@@ -89,12 +89,13 @@ func (t *sampleTrack) note() {
 type keeper struct {
 	keep []span // in sample frames, in order, without overlap; nil: everything
 	at   int64  // sample frames seen
+	out  halver
 }
 
 // write takes interleaved samples and hands the kept ones to s.
 func (k *keeper) write(s *sink, x []float32) error {
 	if k.keep == nil {
-		return s.write(x)
+		return k.out.write(s, x)
 	}
 	ch := int64(s.info.Channels)
 	from := k.at
@@ -104,7 +105,7 @@ func (k *keeper) write(s *sink, x []float32) error {
 		d := k.keep[0]
 		lo, hi := max(from, d.pos), min(to, d.pos+d.size)
 		if lo < hi {
-			if err := s.write(x[(lo-from)*ch : (hi-from)*ch]); err != nil {
+			if err := k.out.write(s, x[(lo-from)*ch:(hi-from)*ch]); err != nil {
 				return err
 			}
 		}

@@ -12,6 +12,9 @@ type Config struct {
 	// SBR says that spectral band replication makes twice the rate of the core's, PS that
 	// parametric stereo makes two channels of one.
 	SBR, PS bool
+	// Low asks to leave out what lies above a quarter of the rate, so that every other sample
+	// says all.
+	Low bool
 }
 
 // Frame is how many samples of each channel a packet makes.

@@ -112,6 +112,9 @@ func (d *Decoder) plain(dst []float32) {
 		if c >= d.used {
 			d.ch[c].silence()
 		}
+		if d.cfg.Low {
+			d.ch[c].dropUpper()
+		}
 		d.coder.run(&d.ch[c], dst[c:], n)
 	}
 }
@@ -139,6 +142,7 @@ func (d *Decoder) replication(i int) *sbr.Element {
 	e, channels := d.sbr[i], d.parts[i].channels
 	if e == nil || e.Channels() != channels {
 		e = sbr.New(d.cfg.coreRate(), channels, d.cfg.PS)
+		e.Low = d.cfg.Low
 		d.sbr[i] = e
 	}
 	return e

@@ -212,9 +212,17 @@ func (c *channel) readPulses(r *bits.Reader) error {
 	return nil
 }
 
+// dropUpper leaves out the upper half of the lines.
+func (c *channel) dropUpper() {
+	n := frameLines / c.info.windows
+	for w := range c.info.windows {
+		clear(c.coef[w*n+n/2 : (w+1)*n])
+	}
+}
+
 // silence makes the packet of a channel that has none.
 func (c *channel) silence() {
 	before := c.info.shape
-	c.info = icsInfo{shape: before, before: before}
+	c.info = icsInfo{shape: before, before: before, windows: 1}
 	clear(c.coef[:])
 }

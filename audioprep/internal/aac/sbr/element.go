@@ -61,6 +61,9 @@ type column = [bands]complex64
 // Element decodes the SBR of one element of a packet, which is one channel or a pair.
 // Not for concurrent use.
 type Element struct {
+	// Low leaves out the upper half of the bands, all that lies above the core.
+	Low bool
+
 	rate     int // of the output
 	header   header
 	started  bool // a header was read
@@ -196,8 +199,12 @@ func (e *Element) assemble(c *channel, out *[columns + overhang]column, kx, m in
 		for k := range first {
 			x[k] = low[k][i+delay]
 		}
-		if i < columns {
-			copy(x[first:first+number], upper[first:first+number])
+		end := first + number
+		if e.Low {
+			end = min(end, coreBands)
+		}
+		if i < columns && first < end {
+			copy(x[first:end], upper[first:end])
 		}
 	}
 }
