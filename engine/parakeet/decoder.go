@@ -37,9 +37,8 @@ func loadDecoder(l *loader, c models.ParakeetConfig, slots, rows int) *decoder {
 		dev: l.dev, slots: slots,
 		steps: steps{blank: int32(c.Blank()), durations: c.Durations, maxSymbols: c.MaxSymbols},
 	}
-	d.embedding = d.alloc(l, c.Vocabulary+1, p)
 	embedding := l.tensor("decoder.prediction.embed.weight", c.Vocabulary+1, p)
-	if l.err == nil {
+	if d.embedding = d.alloc(l, c.Vocabulary+1, p); l.err == nil {
 		l.dev.Upload(d.embedding, embedding)
 	}
 	for i := range c.PredictorLayers {
