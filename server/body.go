@@ -78,6 +78,13 @@ func (b *body) interrupt(cause error) {
 	}
 }
 
+// whole reports whether the body was read to its end.
+func (b *body) whole() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.done
+}
+
 // discard reads and drops up to n bytes of what is left, without moving the link's deadline.
 func (b *body) discard(n int64) {
 	io.CopyN(io.Discard, b.r, n)

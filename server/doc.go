@@ -47,7 +47,7 @@
 // clients obey; x-should-retry: false goes out where another try can't help.
 //
 // A hang-up ends its request, and the link without an answer; the log and the metrics say 499. A client that closes its half of
-// the link while it waits looks the same, and gets no transcript; one that breaks its body off may still read, and is told.
+// the link behind a whole body is answered; one that breaks its body off may still read, and is told.
 //
 // # What it does not do
 //

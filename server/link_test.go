@@ -191,3 +191,38 @@ func TestGoneIsAborted(t *testing.T) {
 		t.Errorf("a panic is logged: %s", ts.log.String())
 	}
 }
+
+// TestHalfClosedLinkIsAnswered: a client that has sent all and says so still gets its answer, over HTTP/1.1.
+func TestHalfClosedLinkIsAnswered(t *testing.T) {
+	if !canTellReset {
+		t.Skip("a closed link can't be told from a half-closed one on this system")
+	}
+	ts, _, _ := serveHere(t, func(*Config) {})
+	hold := make(chan struct{})
+	ts.model.set(func(m *fakeModel) { m.hold = hold })
+	clip := string(speechWAV(1, 1))
+	head := fmt.Sprintf("POST /v1/transcribe HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", len(clip))
+	before := ts.model.batches.Load()
+	_, r := halfClosed(t, ts, head+clip)
+	eventually(t, "it runs", func() bool { return ts.model.batches.Load() > before })
+	if a := readAnswer(t, r); a.status != 100 {
+		t.Fatalf("status %d, want what is sent to see whether the link is there", a.status)
+	}
+	close(hold)
+	if a := readAnswer(t, r); a.status != 200 || !strings.Contains(a.body, "heard ") {
+		t.Errorf("status %d: %s", a.status, a.body)
+	}
+
+	// One that closes the whole link is gone, and so is one that speaks HTTP/1.0.
+	ts.model.set(func(m *fakeModel) { m.hold = make(chan struct{}) })
+	conn, _ := dial(t, ts)
+	before = ts.model.batches.Load()
+	io.WriteString(conn, head+clip)
+	eventually(t, "it runs", func() bool { return ts.model.batches.Load() > before })
+	conn.Close()
+	eventually(t, "the log tells", func() bool { return strings.Count(ts.log.String(), `"status":499`) == 1 })
+	_, r = halfClosed(t, ts, strings.Replace(head, "1.1", "1.0", 1)+clip)
+	if got, err := io.ReadAll(r); len(got) > 0 || err != nil {
+		t.Errorf("HTTP/1.0: got %q, %v, want the end of the link", got, err)
+	}
+}

@@ -91,6 +91,7 @@ func (s *Server) HTTPServer() *http.Server {
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		ConnContext:       withLink,
 		ErrorLog:          quietLog(s.log),
 	}
 }

@@ -31,14 +31,18 @@ func (s *Server) admitted(answer func(r *http.Request) (*reply, error)) http.Han
 		}
 		defer place.leave()
 		// A stop that has lost its patience ends the request like a hang-up, with a cause that tells them apart.
-		ctx, cancel := context.WithCancelCause(r.Context())
+		ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
 		defer cancel(nil)
+		unwatch := watchLink(r, rec.bodyLeft, func() { cancel(context.Canceled) })
 		defer context.AfterFunc(s.cutCtx, func() {
 			cancel(errStopping)
 			rec.bodyLeft.interrupt(errStopping)
 		})()
 		r = r.WithContext(ctx)
-		reply, err := answer(r)
+		reply, err := func() (*reply, error) {
+			defer unwatch() // a panic is answered too
+			return answer(r)
+		}()
 		place.free() // before the answer, so that a caller who has it finds the place free
 		if err != nil {
 			s.fail(w, r, err)

@@ -1,0 +1,70 @@
+package server
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+)
+
+// A client that has sent its request may close its half of the link and wait for the answer. net/http ends the request's
+// context for that as for a hang-up, and the end of what is received looks the same. What tells them apart is what becomes of
+// something that is sent: nobody takes it at a link that is closed, which is answered with a reset.
+
+// probe is sent for that. A client passes it over before an answer, as often as it comes (RFC 9110, section 15.2.1).
+const probe = "HTTP/1.1 100 Continue\r\n\r\n"
+
+// probeEvery is how often a reset is looked for.
+const probeEvery = 100 * time.Millisecond
+
+type linkKey struct{}
+
+// withLink has the requests of a link know it.
+func withLink(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, linkKey{}, c)
+}
+
+// watchLink calls gone when a request's client is gone: when its context ends, unless only the client's half of the link was
+// closed behind a whole body. It must be stopped before the answer is written.
+func watchLink(r *http.Request, body *body, gone func()) (stop func()) {
+	quit, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-r.Context().Done():
+		case <-quit:
+			return
+		}
+		if !onlyHalfClosed(r, body, quit) {
+			gone()
+		}
+	}()
+	return func() {
+		close(quit)
+		<-ended
+	}
+}
+
+// onlyHalfClosed reports false once the link is known to be closed, true if that did not come until quit.
+func onlyHalfClosed(r *http.Request, body *body, quit chan struct{}) bool {
+	link, ok := r.Context().Value(linkKey{}).(net.Conn)
+	if !ok || !body.whole() || !r.ProtoAtLeast(1, 1) || !canTellReset {
+		return false
+	}
+	link.SetWriteDeadline(time.Now().Add(time.Second))
+	if _, err := link.Write([]byte(probe)); err != nil {
+		return false
+	}
+	tick := time.NewTicker(probeEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-quit:
+			return true
+		case <-tick.C:
+			if wasReset(link) {
+				return false
+			}
+		}
+	}
+}
