@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 )
@@ -41,18 +42,25 @@ func checkDecodeWithin(t *testing.T, b []byte, perByte int, limit time.Duration)
 	if (err == nil) != (againErr == nil) || err != nil && err.Error() != againErr.Error() {
 		t.Fatalf("in pieces: got %v, want %v", againErr, err)
 	}
+	arrived, arrivedErr := Decode(context.Background(), newUpload(b), lim)
+	var le *LimitError // which may be met before it's known how far the upload goes beyond
+	if (err == nil) != (arrivedErr == nil) || err != nil && !errors.As(err, &le) && err.Error() != arrivedErr.Error() {
+		t.Fatalf("as it arrives: got %v, want %v", arrivedErr, err)
+	}
 	if err != nil {
 		var fe *FormatError
 		var ce *CorruptError
-		var le *LimitError
 		if !errors.As(err, &fe) && !errors.As(err, &ce) && !errors.As(err, &le) && !errors.Is(err, ErrEmpty) {
 			t.Fatalf("got an error of no documented kind: %v", err)
 		}
 		return
 	}
 	checkPCM(t, pcm)
-	if !equal(pcm.Samples, again.Samples) {
+	if !equal(pcm.Samples, again.Samples) || !equal(pcm.Samples, arrived.Samples) {
 		t.Fatal("other samples when read in pieces")
+	}
+	if !reflect.DeepEqual(pcm.Info, again.Info) || !reflect.DeepEqual(pcm.Info, arrived.Info) {
+		t.Fatalf("in pieces %+v, as it arrives %+v, whole %+v", again.Info, arrived.Info, pcm.Info)
 	}
 	if perByte > 0 && len(pcm.Samples) > perByte*len(b) {
 		t.Fatalf("got %d samples of %d bytes", len(pcm.Samples), len(b))

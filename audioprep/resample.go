@@ -6,7 +6,8 @@ import (
 	"hark/kernels"
 )
 
-// The resampler is a polyphase windowed-sinc filter with a Kaiser window.
+// The resampler is a polyphase windowed-sinc filter with a Kaiser window, computed as a matrix
+// product where the rates allow it: see resampleblocks.go.
 //
 // Resampling from M to L (the rates in lowest terms) is: put L-1 zeros between
 // samples, low-pass at the lower of the two Nyquist frequencies, keep every Mth
@@ -53,8 +54,9 @@ type filterBank struct {
 	up, down int // the rates in lowest terms: up output samples for down input samples
 	taps     int // of one phase, a multiple of 8
 	phases   int
-	exact    bool      // phases == up; else phases are interpolated
-	h        []float32 // [phases+1][taps], the last phase is the first, one sample on
+	exact    bool          // phases == up; else phases are interpolated
+	h        []float32     // [phases+1][taps], the last phase is the first, one sample on
+	blocks   *filterBlocks // the same as matrices, or nil
 }
 
 // newFilterBank designs the filter for a pair of rates.
@@ -91,6 +93,7 @@ func newFilterBank(from, to int) *filterBank {
 			f.h[p*f.taps+t] = float32(v / sum)
 		}
 	}
+	f.blocks = newFilterBlocks(f)
 	return f
 }
 
@@ -164,6 +167,9 @@ func (r *resampler) flush(dst []float32) []float32 {
 		return dst
 	}
 	want := (r.in*int64(r.to) + int64(r.from)/2) / int64(r.from)
+	if r.bank.blocks != nil {
+		return r.flushRows(dst, want)
+	}
 	// One more than the lead is enough: length is rounded to nearest.
 	zeros := make([]float32, r.bank.taps)
 	for i := 0; r.out < want && i < 2+int(int64(r.from)/int64(r.to)/int64(r.bank.taps)); i++ {
@@ -176,6 +182,9 @@ func (r *resampler) flush(dst []float32) []float32 {
 // run computes outputs while the history reaches, up to limit in all, and drops
 // the history that no later output needs.
 func (r *resampler) run(dst []float32, limit int64) []float32 {
+	if r.bank.blocks != nil {
+		return r.runRows(dst)
+	}
 	b := r.bank
 	lead := int64(b.taps/2 - 1)
 	step, rest := b.down/b.up, b.down%b.up
@@ -201,10 +210,37 @@ func (r *resampler) run(dst []float32, limit int64) []float32 {
 			r.pos++
 		}
 	}
+	r.drop(lead)
+	return dst
+}
+
+// runRows is run for a bank that has matrices: as many rows as there can be.
+func (r *resampler) runRows(dst []float32) []float32 {
+	b := r.bank.blocks
+	lead := int64(r.bank.taps/2 - 1)
+	dst, rows := b.run(dst, r.hist[r.pos-lead-r.base:])
+	r.out += int64(rows) * int64(b.outputs)
+	r.pos += int64(rows) * int64(b.inputs)
+	r.drop(lead)
+	return dst
+}
+
+// flushRows is flush for such a bank. Rows are whole: what is too much is cut off.
+func (r *resampler) flushRows(dst []float32, want int64) []float32 {
+	for r.out < want {
+		r.hist = append(r.hist, make([]float32, r.bank.blocks.reach)...)
+		dst = r.runRows(dst)
+	}
+	dst = dst[:len(dst)-int(r.out-want)]
+	r.out = want
+	return dst
+}
+
+// drop forgets the history that no later output needs.
+func (r *resampler) drop(lead int64) {
 	if drop := min(int(r.pos-lead-r.base), len(r.hist)); drop > 0 {
 		n := copy(r.hist, r.hist[drop:])
 		r.hist = r.hist[:n]
 		r.base += int64(drop)
 	}
-	return dst
 }
