@@ -38,7 +38,7 @@ const (
 // several goroutines at once.
 type Mel struct {
 	bins    int
-	filters *kernels.PackedF32 // [bins][melPowers]
+	filters *kernels.PackedF32 // [bins][melPowers], the even powers before the odd ones
 	works   sync.Pool          // of *melWork
 }
 
@@ -48,7 +48,7 @@ func NewMel(bins int) *Mel {
 	if bins < 1 || bins > melFFT/2 {
 		panic(fmt.Sprintf("engine: %d mel bins", bins))
 	}
-	return &Mel{bins: bins, filters: kernels.PackF32(MelFilters(bins, melFFT), bins, melPowers), works: sync.Pool{New: func() any { return new(melWork) }}}
+	return &Mel{bins: bins, filters: kernels.PackF32(evenFirst(MelFilters(bins, melFFT)), bins, melPowers), works: sync.Pool{New: func() any { return new(melWork) }}}
 }
 
 // Bins is the number of values in a frame.
@@ -102,10 +102,7 @@ func (m *Mel) Whole(samples []float32) []float32 {
 
 // finish cuts a spectrogram off below its maximum and brings it into the model's range.
 func finish(dst []float32, best float32) {
-	least := best - melRange
-	for i, v := range dst {
-		dst[i] = (max(v, least) + 4) / 4
-	}
+	kernels.Raise(dst, best-melRange, 0.25, 1)
 }
 
 // melSignal is samples with zeros after them up to a length, mirrored at both ends.

@@ -259,14 +259,6 @@ func TestMelShared(t *testing.T) {
 	g.Wait()
 }
 
-func TestLog10(t *testing.T) {
-	for x := 1e-10; x < 1e6; x *= 1.0013 {
-		if got, want := float64(log10(float32(x))), math.Log10(float64(float32(x))); math.Abs(got-want) > 3e-7*max(1, math.Abs(want)) {
-			t.Errorf("log10(%v): got %v, want %v", x, got, want)
-		}
-	}
-}
-
 func BenchmarkMelWindow(b *testing.B) {
 	r := rand.New(rand.NewPCG(3, 4))
 	samples := make([]float32, 30*SampleRate)

@@ -65,7 +65,7 @@ func makeMelBases() (bases [4]*kernels.PackedF32) {
 
 // melWork is the memory for a block of frames.
 type melWork struct {
-	signal [(melBlock-1)*MelHop + melFFT]float32
+	signal [(melBlock-1)*MelHop + melFFT + 1]float32 // the last is met by a weight of zero
 	folds  [4][melBlock * foldLen]float32
 	sums   [4][melBlock * foldLen]float32
 	power  [melBlock * melPowers]float32
@@ -85,7 +85,7 @@ func (m *Mel) frames(dst []float32, s melSignal, t, count int) float32 {
 		return melFloor
 	}
 	for i := range count {
-		w.fold(i, signal[i*MelHop:][:melFFT])
+		w.fold(i, w.signal[i*MelHop:][:melFFT+1])
 	}
 	for q, base := range melBases() {
 		kernels.MatMul(w.sums[q][:], foldLen, w.folds[q][:], foldLen, count, base, 0, base.N, kernels.Epilogue{})
@@ -95,56 +95,39 @@ func (m *Mel) frames(dst []float32, s melSignal, t, count int) float32 {
 	}
 	kernels.MatMul(dst, m.bins, w.power[:], melPowers, count, m.filters, 0, m.bins, kernels.Epilogue{})
 	best := float32(melFloor)
-	for i, v := range dst {
-		dst[i] = log10(max(v, 1e-10))
-		best = max(best, dst[i])
-	}
-	return best
+	kernels.Raise(dst, 1e-10, 1, 0)
+	kernels.Log(dst)
+	kernels.Scale(dst, math.Log10E)
+	return max(best, dst[kernels.ArgMax(dst)])
 }
 
-// fold applies the analysis window to the samples of frame i and folds them twice.
+// fold applies the analysis window to the samples of frame i, and the one behind, and folds them twice.
 func (w *melWork) fold(i int, x []float32) {
-	even, odd := w.folds[evenRe][i*foldLen:][:foldLen], w.folds[oddRe][i*foldLen:][:foldLen]
-	evenSin, oddSin := w.folds[evenIm][i*foldLen:][:foldLen], w.folds[oddIm][i*foldLen:][:foldLen]
+	row := func(q int) []float32 { return w.folds[q][i*foldLen:][:foldLen] }
+	even, odd, evenSin, oddSin := row(evenRe), row(oddRe), row(evenIm), row(oddIm)
+	const n = foldLen - 1
+	kernels.FoldQuarters(even[:n], odd[:n], evenSin[:n], oddSin[:n], x, hann[:])
 	// The ends of a fold have no partner, and sin is zero there.
 	first, last := x[0]*hann[0], x[200]*hann[200]
 	even[0], odd[0], evenSin[0], oddSin[0] = first+last, first-last, 0, 0
 	a, b := x[100]*hann[100], x[300]*hann[100]
 	even[100], odd[100], evenSin[100], oddSin[100] = a+b, 0, 0, a-b
-	for n := 1; n < 100; n++ {
-		h, g := hann[n], hann[200-n]
-		a, b := x[n]*h, x[400-n]*h
-		c, d := x[200-n]*g, x[200+n]*g
-		ab, cd := a+b, c+d
-		even[n], odd[n] = ab+cd, ab-cd
-		ab, cd = a-b, c-d
-		evenSin[n], oddSin[n] = ab-cd, ab+cd
-	}
 }
 
-// powers leaves |re[k]|² + |im[k]|² of frame i in its row of w.power.
+// powers leaves |re[k]|² + |im[k]|² of frame i in its row of w.power, the even k before the odd ones.
 func (w *melWork) powers(i int) {
 	const odd = foldLen - 1 // k = 1, 3, …, 199
 	power := w.power[i*melPowers:][:melPowers]
-	re, im := w.sums[evenRe][i*foldLen:][:foldLen], w.sums[evenIm][i*foldLen:][:foldLen]
-	for j := range foldLen {
-		power[2*j] = re[j]*re[j] + im[j]*im[j]
-	}
-	re, im = w.sums[oddRe][i*foldLen:][:odd], w.sums[oddIm][i*foldLen:][:odd]
-	for j := range odd {
-		power[2*j+1] = re[j]*re[j] + im[j]*im[j]
-	}
+	kernels.AddSquares(power[:foldLen], w.sums[evenRe][i*foldLen:][:foldLen], w.sums[evenIm][i*foldLen:][:foldLen])
+	kernels.AddSquares(power[foldLen:], w.sums[oddRe][i*foldLen:][:odd], w.sums[oddIm][i*foldLen:][:odd])
 }
 
-// log10 is the decimal logarithm of a normal positive number, within 3e-7 and several times as quick
-// as math.Log10: x = m*2^e with m around 1, and log m = 2 atanh((m-1)/(m+1)) by its series.
-func log10(x float32) float32 {
-	const sqrtHalf = 0x3f3504f3 // the bits of √½
-	bits := math.Float32bits(x)
-	e := int32(bits-sqrtHalf) >> 23
-	m := math.Float32frombits(bits - uint32(e)<<23)
-	s := (m - 1) / (m + 1)
-	z := s * s
-	ln := 2 * s * (1 + z*(1.0/3+z*(1.0/5+z*(1.0/7+z*(1.0/9)))))
-	return ln*math.Log10E + float32(e)*(math.Ln2*math.Log10E)
+// evenFirst puts the columns of filters, [bins][melPowers], in the order of powers.
+func evenFirst(filters []float32) []float32 {
+	ordered := make([]float32, len(filters))
+	for i := range filters {
+		row, k := i/melPowers*melPowers, i%melPowers
+		ordered[row+k/2+k%2*foldLen] = filters[i]
+	}
+	return ordered
 }

@@ -39,6 +39,23 @@ func Dot(a, b []float32) float32 {
 	return s
 }
 
+// AddSquares sets dst[i] = a[i]² + b[i]². All three have one length; dst may be a or b.
+func AddSquares(dst, a, b []float32) {
+	sameLen("AddSquares", len(dst), len(a))
+	sameLen("AddSquares", len(dst), len(b))
+	for i := 0; i < len(dst); i += maxElems {
+		e := min(i+maxElems, len(dst))
+		addSquares(dst[i:e], a[i:e], b[i:e])
+	}
+}
+
+// Raise sets x[i] = max(x[i], least)*scale + shift.
+func Raise(x []float32, least, scale, shift float32) {
+	for i := 0; i < len(x); i += maxElems {
+		raise(x[i:min(i+maxElems, len(x))], least, scale, shift)
+	}
+}
+
 func sameLen(op string, a, b int) {
 	if a != b {
 		panic(fmt.Sprintf("kernels: %s: lengths %d and %d", op, a, b))

@@ -28,6 +28,18 @@ func dotAVX2(x, y *float32, n int) (sum float32)
 //go:noescape
 func dotAVX512(x, y *float32, n int) (sum float32)
 
+//go:noescape
+func addSquaresAVX2(dst, x, y *float32, n int)
+
+//go:noescape
+func addSquaresAVX512(dst, x, y *float32, n int)
+
+//go:noescape
+func raiseAVX2(x *float32, n int, least, scale, shift float32)
+
+//go:noescape
+func raiseAVX512(x *float32, n int, least, scale, shift float32)
+
 func add(dst, a, b []float32) {
 	switch {
 	case len(dst) == 0:
@@ -74,4 +86,28 @@ func dot(a, b []float32) float32 {
 		return dotAVX2(&a[0], &b[0], len(a))
 	}
 	return dotGeneric(a, b)
+}
+
+func addSquares(dst, a, b []float32) {
+	switch {
+	case len(dst) == 0:
+	case useAVX512:
+		addSquaresAVX512(&dst[0], &a[0], &b[0], len(dst))
+	case useAVX2:
+		addSquaresAVX2(&dst[0], &a[0], &b[0], len(dst))
+	default:
+		addSquaresGeneric(dst, a, b)
+	}
+}
+
+func raise(x []float32, least, scale, shift float32) {
+	switch {
+	case len(x) == 0:
+	case useAVX512:
+		raiseAVX512(&x[0], len(x), least, scale, shift)
+	case useAVX2:
+		raiseAVX2(&x[0], len(x), least, scale, shift)
+	default:
+		raiseGeneric(x, least, scale, shift)
+	}
 }

@@ -25,3 +25,15 @@ func dotGeneric(a, b []float32) float32 {
 	}
 	return float32(s)
 }
+
+func addSquaresGeneric(dst, a, b []float32) {
+	for i := range dst {
+		dst[i] = a[i]*a[i] + b[i]*b[i]
+	}
+}
+
+func raiseGeneric(x []float32, least, scale, shift float32) {
+	for i, v := range x {
+		x[i] = max(v, least)*scale + shift
+	}
+}

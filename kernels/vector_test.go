@@ -76,9 +76,40 @@ func TestDot(t *testing.T) {
 	})
 }
 
+func TestAddSquares(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		for _, n := range append(lengths, maxElems+1) {
+			r := rng(uint64(n))
+			a, b := guarded(t, normals(r, n)), guarded(t, normals(r, n))
+			want := make([]float64, n)
+			for i := range want {
+				want[i] = float64(a[i])*float64(a[i]) + float64(b[i])*float64(b[i])
+			}
+			got := guarded(t, make([]float32, n))
+			AddSquares(got, a, b)
+			near(t, fmt.Sprint(n), got, want, 0, 2e-7)
+		}
+	})
+}
+
+func TestRaise(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		for _, n := range append(lengths, maxElems+1) {
+			x := guarded(t, spiked(rng(uint64(n)), n, []float32{inf, -inf, nan, -3}))
+			want := make([]float64, n)
+			for i, v := range x {
+				want[i] = max(float64(v), -1.5)*0.25 + 1
+			}
+			Raise(x, -1.5, 0.25, 1)
+			near(t, fmt.Sprint(n), x, want, 1e-7, 2e-7)
+		}
+	})
+}
+
 func TestVectorPanics(t *testing.T) {
 	x, y := make([]float32, 3), make([]float32, 4)
 	for name, f := range map[string]func(){
+		"AddSquares a": func() { AddSquares(x, y, x) }, "AddSquares b": func() { AddSquares(x, x, y) },
 		"Add a": func() { Add(x, y, x) }, "Add b": func() { Add(x, x, y) }, "Axpy": func() { Axpy(x, 1, y) }, "Dot": func() { Dot(x, y) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -30,6 +30,7 @@ var files = []struct {
 	{"gate_amd64.s", gate},
 	{"lstmcell_amd64.s", lstmCell},
 	{"log_amd64.s", log},
+	{"fold_amd64.s", fold},
 	{"peak_amd64.s", peak},
 	{"quantise_amd64.s", quantise},
 	{"matmuli8_amd64.s", matmulI8},

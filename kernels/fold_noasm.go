@@ -1,0 +1,7 @@
+//go:build !amd64 || noasm
+
+package kernels
+
+func foldQuarters(evenSum, oddSum, evenDiff, oddDiff, x, w []float32) {
+	foldQuartersGeneric(evenSum, oddSum, evenDiff, oddDiff, x, w)
+}
