@@ -24,6 +24,17 @@
 // Info.Faults says so in words. Damage in the middle of a file costs the
 // damaged frames, not the file.
 //
+// # While it arrives
+//
+// An upload need not be whole: see Arriving. What can be read from front to back
+// is decoded as it comes.
+//
+// # Memory
+//
+// Storage says how many samples stay in memory; more lie in a file that is mapped.
+// Everything else that decoding and the search for speech hold is bounded by what a
+// container's parts or a window need, not by how long the audio is.
+//
 // # What it does not do
 //
 // It opens no files by name, knows no HTTP, and decodes no more than

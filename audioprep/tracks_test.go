@@ -3,7 +3,9 @@ package audioprep
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"math"
 	"reflect"
 	"testing"
 )
@@ -57,6 +59,43 @@ func trackFiles(t *testing.T) map[string]trackFile {
 			{Codec: "opus", SampleRate: 48000, Channels: 2, Default: true},
 			{Codec: "flac", SampleRate: 22050, Channels: 2},
 		}},
+	}
+}
+
+// TestMatroskaTracks: the default one is not the first, and one can't be decoded.
+func TestMatroskaTracks(t *testing.T) {
+	w := opusWebM(t)
+	pcm := trackEntry(2, 2, "A_PCM/INT/LIT", uintElement(0x88, 0), element(0x22b59c, []byte("eng")), element(0x22b59d, []byte("en-GB")),
+		element(0xe1, uintElement(0x9f, 1), uintElement(0x6264, 16), element(0xb5, binary.BigEndian.AppendUint32(nil, math.Float32bits(16000)))))
+	foreign := trackEntry(3, 2, "A_AC3", uintElement(0x88, 0), element(0x22b59c, []byte("und")))
+	samples := encode(voice(SampleRate, 0.3, 1), "s16")
+	both := func(i, ms int) []byte { // 20 ms of PCM before each frame
+		part := samples[min(len(samples), 640*i):min(len(samples), 640*(i+1))]
+		return append(element(idSimpleBlock, blockBody(2, ms, 0, part)), w.simple(i, ms)...)
+	}
+	video := trackEntry(4, 1, "V_VP8", element(0xe0, uintElement(0xb0, 640)))
+	file := append(bytes.Clone(ebmlStart), element(idSegment, element(idTracks, video, pcm, w.track(), foreign), w.clusters(element, both))...)
+	want := []Track{
+		{Codec: "pcm_s16", SampleRate: 16000, Channels: 1, Language: "en-GB"},
+		{Codec: "opus", SampleRate: 48000, Channels: 2, Default: true},
+		{Codec: "AC3", SampleRate: 8000, Channels: 1}, // which is what is not written stands for
+	}
+	for track, codec := range []string{"opus", "pcm_s16", "opus"} {
+		pcm, err := decodeTrack(file, track)
+		if err != nil {
+			t.Fatalf("track %d: %v", track, err)
+		}
+		if pcm.Info.Codec != codec || !reflect.DeepEqual(pcm.Info.Tracks, want) {
+			t.Errorf("track %d: got %+v", track, pcm.Info)
+		}
+	}
+	var format *FormatError
+	if _, err := decodeTrack(file, 3); !errors.As(err, &format) || format.Found != "webm with AC3" {
+		t.Errorf("track 3: got %v", err)
+	}
+	var choice *ChoiceError
+	if _, err := decodeTrack(file, 4); !errors.As(err, &choice) || choice.Error() != "there is no audio track 4: the file has 3, counted from 1" {
+		t.Errorf("track 4: got %v", err)
 	}
 }
 

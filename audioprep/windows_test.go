@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -78,6 +79,26 @@ func speechOf(samples []float32) *track {
 	t.ended = true
 	t.advance()
 	return t
+}
+
+// TestListenForgets: what is known of the last seconds decides as all of it would.
+func TestListenForgets(t *testing.T) {
+	x := join(silence(3), voice(100*second, 0.3, 1), silence(5), noise(10*second, 0.1, 2), voice(second/2, 0.3, 5), silence(90), voice(30*second, 0.02, 3), silence(1))
+	l, err := listen(context.Background(), x, clipLimit, func(int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := speechOf(x)
+	if want := count(whole.speech.v); l.heard != want || l.heard == 0 {
+		t.Errorf("got %d frames of speech, want %d", l.heard, want)
+	}
+	if len(l.track.measured.v) >= len(whole.measured.v) {
+		t.Error("nothing was forgotten: the test shows nothing")
+	}
+	from := whole.speech.end() - len(l.track.speech.v)
+	if !slices.Equal(l.track.speech.v, whole.speech.v[from:]) {
+		t.Error("the last frames are decided otherwise")
+	}
 }
 
 func TestWindowsEndWithContext(t *testing.T) {

@@ -113,6 +113,38 @@ func TestSilentChannelCostsNothing(t *testing.T) {
 	}
 }
 
+// TestSeparateSequential: of chains, one channel's is done before the next one's begins.
+func TestSeparateSequential(t *testing.T) {
+	ts := newTestServer(t, nil)
+	a := ts.post(t, "/v1/transcribe", stereoWAV(speechWAV(40, 1), speechWAV(40, 2)), "channels", "separate", "sequential", "true")
+	c, _ := a.json(t)["hark"].(map[string]any)["coverage"].(map[string]any)
+	if !strings.Contains(a.body, `"speaker":"0"`) || !strings.Contains(a.body, `"speaker":"1"`) || c["heard_s"] != 80.0 {
+		t.Errorf("got %s", a.body)
+	}
+	// A chain hands out one window at a time.
+	one, two := &chainJob{left: 2}, &chainJob{left: 1}
+	s := &speakers{jobs: []engine.Job{one, two}, numbers: []int{0, 2}, sequential: true}
+	for i, want := range []int{1, 1, 1, 0} {
+		if got := len(s.Next(12)); got != want {
+			t.Errorf("call %d: got %d windows, want %d", i, got, want)
+		}
+	}
+}
+
+// chainJob hands out one window after the other.
+type chainJob struct {
+	engine.Job
+	left int
+}
+
+func (j *chainJob) Next(int) []engine.Window {
+	if j.left == 0 {
+		return nil
+	}
+	j.left--
+	return make([]engine.Window, 1)
+}
+
 // sendSlowly posts a chunked body whose writer is the caller's.
 func sendSlowly(t *testing.T, ts *testServer, path, contentType string) (w *io.PipeWriter, reply chan *answer) {
 	t.Helper()
