@@ -208,7 +208,10 @@ func (t *matroskaTrack) packetTrack(s *sink, first [][]byte) (*packetTrack, erro
 		return &packetTrack{s: s, c: c, skip: int64(skip)}, err
 	case "A_VORBIS":
 		c, err := newMatroskaVorbis(t.private)
-		return &packetTrack{s: s, c: c}, err
+		if err != nil {
+			return nil, err
+		}
+		return &packetTrack{s: s, c: c, out: halver{on: c.halve()}}, nil
 	case "A_AAC":
 		cfg, err := aac.ParseConfig(t.private)
 		if err != nil || cfg.Channels == 0 {
@@ -219,7 +222,7 @@ func (t *matroskaTrack) packetTrack(s *sink, first [][]byte) (*packetTrack, erro
 		}
 		d := newAACDecoder(cfg)
 		c := fixedCodec{d, cfg.Rate, cfg.Channels, cfg.Frame()}
-		return &packetTrack{s: s, c: c, skip: t.delaySamples(cfg.Rate)}, nil
+		return &packetTrack{s: s, c: c, out: halver{on: d.halve()}, skip: t.delaySamples(cfg.Rate)}, nil
 	case "A_ALAC":
 		d, err := newALAC(t.private)
 		if err != nil {

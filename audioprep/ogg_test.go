@@ -307,7 +307,7 @@ func TestOggDamage(t *testing.T) {
 func TestOggChain(t *testing.T) {
 	var file []byte
 	var want []float32
-	for _, name := range []string{"silk.opus", "celt.opus", "flac.oga", "stereo-vorbis.ogg", "hybrid.opus", "mono-vorbis.ogg"} {
+	for _, name := range []string{"silk.opus", "flac.oga", "celt.opus", "stereo-vorbis.ogg", "hybrid.opus", "mono-vorbis.ogg"} {
 		b := testFile(t, name)
 		pcm, err := decodeBytes(b)
 		if err != nil {

@@ -28,6 +28,7 @@ const maxGapSeconds = 600
 // the encoder put in front and at the end, and with silence for what is lost.
 type packetTrack struct {
 	s      *sink
+	out    halver // on if what c decodes allows it
 	c      packetCodec
 	skip   int64 // sample frames yet to be dropped
 	opened bool
@@ -40,7 +41,7 @@ type packetTrack struct {
 // open tells the sink the form of what is to come.
 func (t *packetTrack) open(container string) error {
 	rate, channels := t.c.form()
-	if err := t.s.open(int64(rate), channels); err != nil {
+	if err := t.out.open(t.s, int64(rate), channels); err != nil {
 		return &CorruptError{Container: container, Err: err}
 	}
 	t.opened = true
@@ -67,7 +68,7 @@ func (t *packetTrack) packet(data []byte, keep int64) error {
 	if frames = min(frames, keep); frames <= 0 {
 		return nil
 	}
-	return t.s.write(x[:frames*int64(channels)])
+	return t.out.write(t.s, x[:frames*int64(channels)])
 }
 
 // gap fills a hole of so many sample frames.
@@ -93,7 +94,7 @@ func (t *packetTrack) silence(frames int64) error {
 		if t.zeros == nil {
 			t.zeros = make([]float32, 4096*channels)
 		}
-		if err := t.s.write(t.zeros[:n*int64(channels)]); err != nil {
+		if err := t.out.write(t.s, t.zeros[:n*int64(channels)]); err != nil {
 			return err
 		}
 		frames -= n

@@ -22,6 +22,13 @@ func (c vorbisCodec) decode(packet []byte) ([]float32, error) {
 
 func (c vorbisCodec) lost() { c.d.Reset() }
 
+// halve has the decoder leave out what lies above a quarter of the rate, if there is
+// nothing wanted there, and reports whether it does.
+func (c vorbisCodec) halve() bool {
+	c.d.Low = c.d.Rate() >= lowest
+	return c.d.Low
+}
+
 // decodeVorbis reads the other two header packets and decodes the stream.
 func (st *oggStream) decodeVorbis(s *sink) error {
 	for {
@@ -40,7 +47,8 @@ func (st *oggStream) decodeVorbis(s *sink) error {
 			if err != nil {
 				return &CorruptError{Container: "ogg", Err: err}
 			}
-			return st.decodePackets(&packetTrack{s: s, c: vorbisCodec{d}}, nil)
+			c := vorbisCodec{d}
+			return st.decodePackets(&packetTrack{s: s, c: c, out: halver{on: c.halve()}}, nil)
 		}
 	}
 }

@@ -38,6 +38,10 @@ var (
 // Decoder holds a stream's setup and what one packet leaves to the next. Not for
 // concurrent use.
 type Decoder struct {
+	// Low leaves out what lies above a quarter of the rate, so that every other sample says
+	// all.
+	Low bool
+
 	rate     int
 	channels int
 	blocks   [2]block
@@ -223,6 +227,9 @@ func (d *Decoder) overlap(long, left, right int) []float32 {
 	out := d.out[:n*d.channels]
 	for c := range d.channels {
 		x := d.lines[c]
+		if d.Low {
+			clear(x[half/2:])
+		}
 		b.dct.Transform(x)
 		if n > 0 {
 			d.addLeft(out[c:], d.tail[c], x, left, n)
