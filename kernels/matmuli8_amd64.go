@@ -2,8 +2,8 @@
 
 package kernels
 
-// The tiles below are tileI8Generic's, that of AVX-512 of 32 columns, those of AVX2 registers of at most six rows and 16 columns, or
-// eight with 16-bit activations.
+// The tiles below are tileI8Generic's. Those of AVX-512 registers are 32 columns wide, those of AVX2 registers 16 and of at most six
+// rows, and with 16-bit activations half as wide.
 
 //go:noescape
 func tileI8AVX512VNNI(t *tileI8)
@@ -17,6 +17,9 @@ func tileI8AVX2(t *tileI8)
 //go:noescape
 func tileI16AVX2(t *tileI8)
 
+//go:noescape
+func tileI16AVX512(t *tileI8)
+
 // saturates says whether pairs of products of coarse rows must fit in 16 bits.
 func saturates() bool { return useAVX2 && !hasVNNI() }
 
@@ -27,6 +30,10 @@ func (t *tileI8) run() {
 	switch {
 	case useVNNI512:
 		tileI8AVX512VNNI(t)
+	case useAVX512 && t.wide != nil:
+		h := *t
+		h.tiles *= tileCols / panelCols
+		tileI16AVX512(&h)
 	case useAVX2:
 		t.runHalves()
 	default:

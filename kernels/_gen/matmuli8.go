@@ -21,6 +21,7 @@ func matmulI8(a *asm) {
 		{name: "I8AVX512VNNI", isa: avx512, rows: 12, a: "lo", aBytes: 4, sparse: true, group: (*asm).groupVNNI},
 		{name: "I8AVXVNNI", isa: avx2, rows: 6, a: "lo", aBytes: 4, sparse: true, group: (*asm).groupVNNI},
 		{name: "I8AVX2", isa: avx2, rows: 6, a: "lo", aBytes: 4, group: (*asm).groupMADDUBSW},
+		{name: "I16AVX512", isa: avx512, rows: 12, a: "wide", aBytes: 8, group: (*asm).groupMADDWD, join: (*asm).joinPairs},
 		{name: "I16AVX2", isa: avx2, rows: 6, a: "wide", aBytes: 8, group: (*asm).groupMADDWD, join: (*asm).joinPairs},
 	} {
 		a.isa = p.isa
@@ -50,7 +51,9 @@ func (a *asm) tileI8(p *product) {
 	for rows := p.rows; rows > 0; rows-- {
 		a.p("%s:", name(rows))
 		a.stripI8(p, rows)
-		a.nextTile(p, name(rows))
+		if a.wide() || p.join == nil { // half a panel has its neighbour in the same one
+			a.nextTile(p, name(rows))
+		}
 		a.ret()
 	}
 }
@@ -62,12 +65,15 @@ func (a *asm) nextTile(p *product, again string) {
 	a.p("DECQ %s", field("tiles"))
 	a.p("JEQ %s", done)
 	a.p("MOVQ %s, AX", field("ldb"))
-	if a.wide() {
+	vectors := 2
+	if p.join != nil {
+		vectors = 1
+	} else if a.wide() {
 		a.p("ADDQ AX, AX")
 	}
 	a.p("ADDQ AX, %s", field("b"))
 	for _, f := range []string{"c", "colScale", "bias"} {
-		a.p("ADDQ $%d, %s", 2*a.bytes, field(f))
+		a.p("ADDQ $%d, %s", vectors*a.bytes, field(f))
 	}
 	a.p("JMP %s", again)
 	a.p("%s:", done)
@@ -116,7 +122,7 @@ func (a *asm) stripI8(p *product, rows int) {
 	a.p("%s:", loop)
 	for u := range unroll {
 		a.p("PREFETCHT1 %d(DI)(AX*1)", 64*u)
-		if a.wide() {
+		if a.wide() && p.join == nil {
 			a.p("PREFETCHT1 %d(BX)(AX*1)", 64*u)
 		}
 		p.group(a, rows, u, at)
@@ -125,7 +131,7 @@ func (a *asm) stripI8(p *product, rows int) {
 		a.p("ADDQ $%d, %s", p.aBytes*unroll, b)
 	}
 	a.p("ADDQ $%d, DI", 64*unroll)
-	if a.wide() {
+	if a.wide() && p.join == nil {
 		a.p("ADDQ $%d, BX", 64*unroll)
 	}
 	a.p("DECQ CX")
@@ -211,23 +217,37 @@ func (a *asm) groupMADDUBSW(rows, u int, at func(r, off int) string) {
 	}
 }
 
-// groupMADDWD multiplies 16-bit activations. A register holds the sums of the even and the odd pairs of four columns, so a tile is
-// eight columns wide.
+// groupMADDWD multiplies 16-bit activations. A register holds the sums of the even and the odd pairs of a quarter as many columns as
+// it has bytes in all, so a tile is a panel wide on AVX-512, and half of one on AVX2.
 func (a *asm) groupMADDWD(rows, u int, at func(r, off int) string) {
-	a.p("VPMOVZXBW %d(DI), Y12", 64*u)
-	a.p("VPMOVZXBW %d(DI), Y13", 64*u+16)
+	w0, w1, x, y := a.reg(12), a.reg(13), a.reg(14), a.reg(15)
+	if a.wide() {
+		w0, w1, x, y = a.reg(24), a.reg(25), a.reg(26), a.reg(27)
+	}
+	a.p("VPMOVZXBW %d(DI), %s", 64*u, w0)
+	a.p("VPMOVZXBW %d(DI), %s", 64*u+a.bytes/2, w1)
 	for r := range rows {
-		a.p("VPBROADCASTQ %s, Y14", at(r, 8*u))
-		a.p("VPMADDWD Y12, Y14, Y15")
-		a.p("VPADDD Y15, %s, %s", a.sumOf(r, 0), a.sumOf(r, 0))
-		a.p("VPMADDWD Y13, Y14, Y14")
-		a.p("VPADDD Y14, %s, %s", a.sumOf(r, 1), a.sumOf(r, 1))
+		a.p("VPBROADCASTQ %s, %s", at(r, 8*u), x)
+		a.p("VPMADDWD %s, %s, %s", w0, x, y)
+		a.p("VPADDD %s, %s, %s", y, a.sumOf(r, 0), a.sumOf(r, 0))
+		a.p("VPMADDWD %s, %s, %s", w1, x, x)
+		a.p("VPADDD %s, %s, %s", x, a.sumOf(r, 1), a.sumOf(r, 1))
 	}
 }
 
+// joinPairs adds neighbours, those of the first register before those of the second.
 func (a *asm) joinPairs(first, second string) {
-	a.p("VPHADDD %s, %s, %s", second, first, first)
-	a.p("VPERMQ $0xd8, %s, %s", first, first)
+	if !a.wide() {
+		a.p("VPHADDD %s, %s, %s", second, first, first)
+		a.p("VPERMQ $0xd8, %s, %s", first, first)
+		return
+	}
+	a.use(joinWords)
+	a.p("VMOVDQU64 joinWords<>(SB), Z27")
+	a.p("VSHUFPS $0xdd, %s, %s, Z26", second, first)
+	a.p("VSHUFPS $0x88, %s, %s, %s", second, first, first)
+	a.p("VPADDD Z26, %s, %s", first, first)
+	a.p("VPERMQ %s, Z27, %s", first, first)
 }
 
 // dequantise turns the sums into numbers and stores them.
