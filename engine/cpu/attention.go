@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"hark/engine"
-	"hark/kernels"
 )
 
 // queryRows is how many queries of one head make a block.
