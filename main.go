@@ -32,6 +32,7 @@ type commandLine struct {
 	Doctor     doctorCmd     `cmd:"" help:"Say what this machine has, what will be used and what is missing."`
 	Bench      benchCmd      `cmd:"" help:"Measure how fast models run here, or how a server bears load."`
 	Sim        simCmd        `cmd:"" help:"Show what ways of forming batches do under load, on a made-up device."`
+	Conform    conformCmd    `cmd:"" help:"Replay what broke other servers against a server with OpenAI's audio API."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
 
