@@ -83,7 +83,7 @@ func speechOf(samples []float32) *track {
 
 // TestListenForgets: what is known of the last seconds decides as all of it would.
 func TestListenForgets(t *testing.T) {
-	x := join(silence(3), voice(100*second, 0.3, 1), silence(5), noise(10*second, 0.1, 2), voice(second/2, 0.3, 5), silence(90), voice(30*second, 0.02, 3), silence(1))
+	x := join(silence(3), voice(40*second, 0.3, 1), silence(5), noise(10*second, 0.1, 2), voice(second/2, 0.3, 5), silence(60), voice(20*second, 0.02, 3), silence(1))
 	l, err := listen(context.Background(), x, clipLimit, func(int) {})
 	if err != nil {
 		t.Fatal(err)
