@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -307,10 +308,7 @@ func slowReader(ctx context.Context, s *session) (string, error) {
 	}
 	body, size, contentType := s.form(s.loop(120), "stream=true").encode()
 	head := fmt.Sprintf("%sContent-Type: %s\r\nContent-Length: %d\r\n\r\n", s.requestHead(http.MethodPost, transcriptions), contentType, size)
-	if _, err := io.WriteString(link, head); err == nil {
-		_, err = io.Copy(link, body)
-	}
-	if err != nil {
+	if _, err := io.Copy(link, io.MultiReader(strings.NewReader(head), body)); err != nil {
 		return "", err
 	}
 	go func() {

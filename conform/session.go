@@ -91,7 +91,7 @@ func (a *answer) String() string { return fmt.Sprintf("%d %s", a.status, brief(s
 // brief cuts a text to what fits into a line or two.
 func brief(text string) string {
 	const most = 160
-	text = strings.Join(strings.Fields(text), " ")
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
 	if len(text) <= most {
 		return text
 	}

@@ -195,7 +195,7 @@ func short(samples int) check {
 		if a.status != 200 || json.Unmarshal(a.body, &v) != nil || v.Text == nil {
 			return "", fmt.Errorf("%s", a)
 		}
-		if max := samples/(sampleRate/10) + 2; len(normal(*v.Text)) > max {
+		if most := samples/(sampleRate/10) + 2; len(normal(*v.Text)) > most {
 			return "", fmt.Errorf("more is heard than can be said in it: %q", brief(*v.Text))
 		}
 		return a.String(), nil
