@@ -81,9 +81,9 @@ func badField(param, code, format string, args ...any) *apiError {
 	return &apiError{status: http.StatusBadRequest, code: code, param: param, message: fmt.Sprintf(format, args...)}
 }
 
-// describe maps any error of a request to what the wire shows. ctx is the request's. It ends when nothing more can come from
-// the client, which has hung up or, as far as net/http can tell, only closed its half of the link or sent too slowly. So what
-// was wrong anyhow is still told; all else is put down to the hang-up.
+// describe maps any error of a request to what the wire shows. ctx is the request's. It ends when the client has hung up, or, where
+// that can't be told apart, only closed its half of the link or sent too slowly. So what was wrong anyhow is still told; all else is
+// put down to the hang-up.
 func describe(ctx context.Context, err error) *apiError {
 	e := explain(err)
 	var api *apiError
