@@ -6,6 +6,10 @@ import "hark/audioprep/internal/mpeg"
 // most that LAME writes.
 const maxFreeBytes = 2880
 
+// leastFreeRate is the lowest rate, in bytes a second, that is believed: the lowest that has a
+// number.
+const leastFreeRate = 1000
+
 // freeBytes returns how long frames of free format are that begin with b, padding aside: as
 // far as the next header is that another follows at the same distance. 0 if there is none.
 func freeBytes(b []byte) int {
@@ -20,7 +24,7 @@ func freeBytes(b []byte) int {
 		n, ok := mpeg.ParseHeader(b[i:])
 		return n, ok && n.Free() && n.SameStream(h)
 	}
-	for i := mpeg.HeaderBytes; i <= maxFreeBytes; i++ {
+	for i := max(mpeg.HeaderBytes, h.Samples*leastFreeRate/h.Rate); i <= maxFreeBytes; i++ {
 		second, ok := at(i)
 		if !ok {
 			continue
