@@ -1,8 +1,8 @@
 // Package cpu is the [engine.Device] that computes on the machine's own cores.
 //
-// Numbers are float32 between operations; what weights are, and what is multiplied, says [Precision]. The arithmetic is package kernels'; what is done here is to
-// cut each operation in blocks and to spread them over a fixed set of threads. A block
-// is a run of rows (of positions, of queries), or, where there are few rows as in
+// Numbers are float32 between operations; what weights are, and what is multiplied, says
+// [Precision]. The arithmetic is package kernels'; what is done here is to cut each operation
+// in blocks and to spread them over a fixed set of threads. A block is a run of rows (of positions, of queries), or, where there are few rows as in
 // a decoder's step, a run of columns. Since every kernel's result for a row
 // depends on that row alone, it matters neither how an operation was cut nor
 // how many threads there are: results are the same to the bit.

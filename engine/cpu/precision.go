@@ -10,10 +10,10 @@ const (
 	// F32 is float32 throughout.
 	F32 Precision = iota
 	// Int8 has weights in eight bits per output and activations in eight, with a second byte where a number is far above its row's
-	// mean. Attention is in 12 to 15 bits.
+	// mean. Attention likewise: queries and distributions are such activations, keys and values bytes.
 	Int8
-	// Int8Fast has activations in eight bits alone, except for what the output layer reads. Where the CPU lacks VNNI it is a good deal
-	// faster than Int8, and elsewhere a little.
+	// Int8Fast has a layer's activations in eight bits alone, except for what the output layer reads, and weights in seven bits where
+	// the CPU lacks VNNI. It is a little faster than Int8 and errs twice as much.
 	Int8Fast
 )
 
