@@ -139,6 +139,7 @@ var flaws = []struct{ flaw, mustFail string }{
 	{"reads-on", "T12.too-large"},
 	{"leaks-prompts", "T17.after T17.beside"},
 	{"thanks-for-watching", "T14.silence-10s T14.silence-120s T14.noise T14.speech-silence T14.silence-speech T14.tone T14.music"},
+	{"thanks-for-nothing", "T16.100ms T16.10ms T16.one-sample"},
 	{"no-short-ones", "T16.one-sample T16.10ms T16.100ms T16.one-word T16.0.8s T16.0.999s"},
 	{"spans-silence", "T18.cues T18.words"},
 	{"no-streams", "T10.stream T10.alive T15.stream T15.chinese T15.japanese"},
@@ -184,6 +185,34 @@ func TestFlaws(t *testing.T) {
 		if !found[c.Name] && !slices.Contains(hours, c.Name) && !slices.Contains(impossible, c.Name) {
 			t.Errorf("%s: no flaw is known that it finds", c.Name)
 		}
+	}
+}
+
+// TestNotRun holds what could not be tried apart from what failed.
+func TestNotRun(t *testing.T) {
+	data := recording(t)
+	speech, err := newSpeech(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEar(speech)
+	for _, c := range []struct{ name, key, audio, flaw, test, want string }{
+		{"no audio", "", "", "", "T9.german-found", "by --audio"},
+		{"empty folder", "", t.TempDir(), "", "T15.chinese", "holds no zh.wav"},
+		{"model of English alone", "", foreign(t, e), "knows-english-only", "T9.german-found", "does not know"},
+		{"no key", "", "", "", "T21.keyed", "by --key"},
+		{"no key to be wrong", "", "", "", "T12.wrong-key", "by --key"},
+		{"no jobs", "", "", "no-jobs", "T10.job", "no jobs"},
+		{"no memory shown", "secret", "", "no-metrics", "T22.memory", "process_resident_memory_bytes"},
+		{"too long for the patience", "", "", "", "T5.1h", "--patience"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := Config{Speech: data, Audio: c.audio, All: true, Only: []string{c.test}, Patience: 5 * time.Minute}
+			r := examine(t, cfg, newFake(e, c.key, c.flaw))[c.test]
+			if r.OK != nil || !strings.Contains(r.Got, c.want) {
+				t.Errorf("got %+v, want not run: %s", r, c.want)
+			}
+		})
 	}
 }
 

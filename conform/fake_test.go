@@ -64,6 +64,9 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/healthz", "/readyz":
 	case "/metrics":
+		if f.has("no-metrics") {
+			return
+		}
 		resident := 100 << 20
 		if f.has("leaks-memory") {
 			resident += f.served << 20
@@ -239,6 +242,7 @@ func plainWAV(data []byte) bool {
 		le.Uint16(data[34:]) == 16 && int(le.Uint32(data[40:])) == len(data)-44
 }
 
+// languages are those that are understood, English first.
 var languages = []string{"", "auto", "en", "english", "en-us", "pt", "pt-br", "zh", "zh-hans", "yue", "cantonese", "de", "ja"}
 
 // understood checks the fields.
@@ -253,7 +257,7 @@ func (f *fake) understood(v *wish) (param string, ok bool) {
 		_, sent := v.fields["language"]
 		known = len(language) == 2 && strings.ToLower(language) == language || !sent
 	}
-	if !known && !f.has("any-language") {
+	if !known && !f.has("any-language") || f.has("knows-english-only") && slices.Contains(languages[5:], language) {
 		return "language", false
 	}
 	if t, err := strconv.ParseFloat(v.fields["temperature"], 64); v.fields["temperature"] != "" && (err != nil || t > 1) && !f.has("any-temperature") {
@@ -292,6 +296,9 @@ func (f *fake) flawed(h heard, v *wish) heard {
 				h.words = append(h.words, spoken{w, h.seconds - 0.1*float64(12-4*i-j), h.seconds - 0.1*float64(11-4*i-j)})
 			}
 		}
+	}
+	if f.has("thanks-for-nothing") && h.seconds < 0.2 {
+		h.words = []spoken{{"Thank", 0, h.seconds}, {"you.", 0, h.seconds}}
 	}
 	if f.has("leaks-prompts") {
 		f.mu.Lock()
@@ -348,7 +355,7 @@ func (f *fake) answer(w http.ResponseWriter, r *http.Request, v *wish, h heard) 
 		f.fail(w, 429, "", "too much is waiting")
 		return
 	}
-	if r.Header.Get("Prefer") == "respond-async" {
+	if r.Header.Get("Prefer") == "respond-async" && !f.has("no-jobs") {
 		f.accept(w, h, text)
 		return
 	}

@@ -40,10 +40,25 @@ func otherLanguage(tag, code string) check {
 // maxAudioBytes bounds a file of Config.Audio.
 const maxAudioBytes = 64 << 20
 
+// knows returns an error for a language that the model lacks: there is nothing to try with it.
+func (s *session) knows(ctx context.Context, code string) error {
+	a, err := s.post(ctx, s.form(s.clip(), "language="+code))
+	if err != nil {
+		return err
+	}
+	if _, err := refused(a, "language", http.StatusBadRequest); err == nil {
+		return skip("the model does not know %q", code)
+	}
+	return nil
+}
+
 // recordingIn is a file of the folder with speech in other languages, and its text, "" if there is none beside it.
-func (s *session) recordingIn(code string) (u upload, text string, err error) {
+func (s *session) recordingIn(ctx context.Context, code string) (u upload, text string, err error) {
 	if s.cfg.Audio == "" {
 		return u, "", skip("needs speech in %q: a folder with %s.wav in it, by --audio", code, code)
+	}
+	if err := s.knows(ctx, code); err != nil {
+		return u, "", err
 	}
 	found, err := filepath.Glob(filepath.Join(s.cfg.Audio, code+".*"))
 	if err != nil {
@@ -73,7 +88,7 @@ func (s *session) recordingIn(code string) (u upload, text string, err error) {
 // staysGerman is T9: German speech is written in German, whether the language is named or found.
 func staysGerman(fields ...string) check {
 	return func(ctx context.Context, s *session) (string, error) {
-		u, said, err := s.recordingIn("de")
+		u, said, err := s.recordingIn(ctx, "de")
 		if err != nil {
 			return "", err
 		}
@@ -103,7 +118,7 @@ func resembles(text, said string) error {
 // foreignStream is T15: a stream of text that is not ASCII.
 func foreignStream(code string) check {
 	return func(ctx context.Context, s *session) (string, error) {
-		u, _, err := s.recordingIn(code)
+		u, _, err := s.recordingIn(ctx, code)
 		if err != nil {
 			return "", err
 		}

@@ -195,7 +195,8 @@ func short(samples int) check {
 		if a.status != 200 || json.Unmarshal(a.body, &v) != nil || v.Text == nil {
 			return "", fmt.Errorf("%s", a)
 		}
-		if most := samples/(sampleRate/10) + 2; len(normal(*v.Text)) > most {
+		const fastest = 7 // words a second
+		if most := 1 + fastest*samples/sampleRate; len(normal(*v.Text)) > most {
 			return "", fmt.Errorf("more is heard than can be said in it: %q", brief(*v.Text))
 		}
 		return a.String(), nil
