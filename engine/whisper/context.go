@@ -1,6 +1,11 @@
 package whisper
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"hark/engine"
+)
 
 const (
 	// contextTail is how many frames of its padding a window keeps in a short context. A model wants to hear the end: with 1 s
@@ -11,7 +16,7 @@ const (
 	// minShortLogProb: a text less sure than this is heard again. Of 167 clips that is 30 with tiny.en and 7 with base, and it takes
 	// two thirds off the errors that short contexts add to tiny.en's.
 	minShortLogProb = -0.6
-	// leastRepeat is how many tokens at the end must be there twice in a row to be taken for a slip.
+	// leastRepeat is how many words at the end must be there twice in a row to be taken for a slip.
 	leastRepeat = 3
 )
 
@@ -27,15 +32,21 @@ func (m *Model) contextOf(c *chain) int {
 }
 
 // needsContext reports whether an outcome, which reads as text and was found in a short context, is to be tried again in the whole one.
-func (v *vocabulary) needsContext(o *outcome, text string) bool {
-	return o.avgLogProb < minShortLogProb || !o.isSound(text) || endsTwice(v.text(o.tokens))
+func (o *outcome) needsContext(text string) bool {
+	return o.avgLogProb < minShortLogProb || !o.isSound(text) || endsTwice(text)
 }
 
-// endsTwice reports whether the last tokens are the same as those before them.
-func endsTwice(tokens []int32) bool {
-	for n := leastRepeat; 2*n <= len(tokens); n++ {
-		end := len(tokens)
-		if slices.Equal(tokens[end-n:], tokens[end-2*n:end-n]) {
+// endsTwice reports whether a text's last words are the same as those before them, but for marks and capitals.
+func endsTwice(text string) bool {
+	var words []string
+	for _, w := range strings.Fields(text) {
+		if w = engine.PlainWord(w); w != "" {
+			words = append(words, w)
+		}
+	}
+	end := len(words)
+	for n := leastRepeat; 2*n <= end; n++ {
+		if slices.Equal(words[end-n:], words[end-2*n:end-n]) {
 			return true
 		}
 	}
