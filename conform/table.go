@@ -4,7 +4,7 @@ import "slices"
 
 // table is every case, in the order in which they run: what is sent, what is right, why it is looked at, and how it is tried. What
 // keeps a server busy comes last, so that a quick run on a slow machine reaches the rest.
-var table = slices.Concat(startCases, refusalCases, answerCases, formCases, soundCases, linkCases, loadCases)
+var table = slices.Concat(startCases, refusalCases, answerCases, formCases, soundCases, linkCases, loadCases, aftermathCases)
 
 // What is right for a whole group.
 const (
@@ -27,40 +27,6 @@ var startCases = []Case{
 		Why:  "servers that load or compile at the first request say they are ready and are not"},
 	{Name: "T8.after-idling", Sends: "a clip after the model was unloaded", run: cannot("needs to wait past a time that only the server's operator knows"),
 		Want: "the first takes at most twice as long as later ones"},
-}
-
-// loadCases are about long recordings, and who waits for whom.
-var loadCases = []Case{
-	{Name: "T1.unbroken", Sends: "S(120) as json and as verbose_json", run: unbroken,
-		Want: "the same words, text = joined segments, none missing where windows of 30 s meet",
-		Why:  "windows cut in the middle of a word lose it, and some servers take other ways for other formats"},
-
-	{Name: "T2.behind-recording", Sends: "S(600), and S(3) half a second later; a shorter recording if the server takes more than 10 s for it", run: behindRecording,
-		Want: "the clip waits for a turn, not for the recording's end",
-		Why:  "a lock around the model, or one queue, makes a voice note wait for a podcast"},
-	{Name: "T2.steady-clips", Sends: "4 recordings, as long as the server takes 2 minutes for, beside clips without a break", all: true, run: steadyClips,
-		Want: "clips wait for turns, recordings end all the same"},
-
-	{Name: "T3.identical", Sends: "16 identical clips at once (--all: 64)", run: sameCrowd,
-		Want: "all 200, each as the lone one, to the byte",
-		Why:  "temporary files of one name, and models shared without a lock, mix up answers"},
-	{Name: "T3.different", Sends: "16 different clips at once (--all: 64)", run: differentCrowd,
-		Want: "all 200, each as its lone one, no slower than one after another"},
-
-	{Name: "T4.flood", Sends: "2,000 clips at once", all: true, run: flood(2000, secondOfSpeech),
-		Want: "200, or 429 with Retry-After up to 8 s " + fourKeys + "; no link reset",
-		Why:  "unbounded queues end in memory, bounded ones in resets, which clients repeat at once"},
-	{Name: "T4.flood-of-recordings", Sends: "50 recordings at once, as long as the server takes 2 minutes for", all: true, run: flood(50, longOfMany),
-		Want: "200, or 429 with Retry-After up to 8 s " + fourKeys + "; no link reset"},
-
-	{Name: "T5.29.9s", Sends: "S(29.9)", run: length(29.9), Want: toTheEnd,
-		Why: "off by one window, padding counted as sound, times that drift, memory as the square of the length"},
-	{Name: "T5.30.0s", Sends: "S(30.0)", run: length(30), Want: toTheEnd},
-	{Name: "T5.30.1s", Sends: "S(30.1)", run: length(30.1), Want: toTheEnd},
-	{Name: "T5.399s", Sends: "S(399)", all: true, run: length(399), Want: toTheEnd},
-	{Name: "T5.410s", Sends: "S(410)", all: true, run: length(410), Want: toTheEnd},
-	{Name: "T5.1h", Sends: "S(3600)", all: true, run: length(3600), Want: toTheEnd},
-	{Name: "T5.3h", Sends: "S(10800)", all: true, run: length(10800), Want: toTheEnd},
 }
 
 // formCases are T6: the same clip in every form that people have.
@@ -193,7 +159,7 @@ var soundCases = []Case{
 	{Name: "T18.words", Sends: "the same, words in verbose_json", run: pausedWords, Want: "words begin with the sentences within 0.3 s"},
 }
 
-// linkCases are about links: streams, hang-ups, browsers, live sessions, and what a long run leaves behind.
+// linkCases are about links: streams, browsers, live sessions, and what a long run leaves behind.
 var linkCases = []Case{
 	{Name: "T10.stream", Sends: "stream=true", run: streamEvents, Want: "text/event-stream: deltas, transcript.text.done, [DONE]",
 		Why: "proxies drop links that bring nothing for half a minute"},
@@ -204,9 +170,6 @@ var linkCases = []Case{
 		Why: "tokens are pieces of characters; a stream that sends them one by one cuts these"},
 	{Name: "T15.chinese", Sends: "Chinese speech as a stream", run: foreignStream("zh"), Want: "joined deltas = the text at the end, valid UTF-8"},
 	{Name: "T15.japanese", Sends: "Japanese speech as a stream", run: foreignStream("ja"), Want: "joined deltas = the text at the end, valid UTF-8"},
-
-	{Name: "T11.hang-ups", Sends: "3 recordings dropped after 1 s (--all: 100), then S(3)", run: hangUps, Want: "no work goes on for who is gone",
-		Why: "a decoder in a thread of its own does not hear that its client left"},
 
 	{Name: "T19.preflight", Sends: "OPTIONS with Origin and the headers of a request", run: preflight, Want: "all that it needs is allowed, or nothing is",
 		Why: "a preflight that asks for a key can't be answered: browsers send none"},
@@ -227,4 +190,44 @@ var linkCases = []Case{
 
 	{Name: "T24.slow-reader", Sends: "a stream read at a byte a second, and clips", run: slowReader, Want: "the clips are not kept waiting",
 		Why: "a writer that blocks holds the model's lock"},
+}
+
+// loadCases are about long recordings, and who waits for whom.
+var loadCases = []Case{
+	{Name: "T1.unbroken", Sends: "S(120) as json and as verbose_json", run: unbroken,
+		Want: "the same words, text = joined segments, none missing where windows of 30 s meet",
+		Why:  "windows cut in the middle of a word lose it, and some servers take other ways for other formats"},
+
+	{Name: "T2.behind-recording", Sends: "S(600), and S(3) half a second later; a shorter recording if the server takes more than 10 s for it", run: behindRecording,
+		Want: "the clip waits for a turn, not for the recording's end",
+		Why:  "a lock around the model, or one queue, makes a voice note wait for a podcast"},
+	{Name: "T2.steady-clips", Sends: "4 recordings, as long as the server takes 2 minutes for, beside clips without a break", all: true, run: steadyClips,
+		Want: "clips wait for turns, recordings end all the same"},
+
+	{Name: "T3.identical", Sends: "16 identical clips at once (--all: 64)", run: sameCrowd,
+		Want: "all 200, each as the lone one, to the byte",
+		Why:  "temporary files of one name, and models shared without a lock, mix up answers"},
+	{Name: "T3.different", Sends: "16 different clips at once (--all: 64)", run: differentCrowd,
+		Want: "all 200, each as its lone one, no slower than one after another"},
+
+	{Name: "T5.29.9s", Sends: "S(29.9)", run: length(29.9), Want: toTheEnd,
+		Why: "off by one window, padding counted as sound, times that drift, memory as the square of the length"},
+	{Name: "T5.30.0s", Sends: "S(30.0)", run: length(30), Want: toTheEnd},
+	{Name: "T5.30.1s", Sends: "S(30.1)", run: length(30.1), Want: toTheEnd},
+	{Name: "T5.399s", Sends: "S(399)", all: true, run: length(399), Want: toTheEnd},
+	{Name: "T5.410s", Sends: "S(410)", all: true, run: length(410), Want: toTheEnd},
+	{Name: "T5.1h", Sends: "S(3600)", all: true, run: length(3600), Want: toTheEnd},
+	{Name: "T5.3h", Sends: "S(10800)", all: true, run: length(10800), Want: toTheEnd},
+}
+
+// aftermathCases leave work behind in a server that fails them, from which others would suffer.
+var aftermathCases = []Case{
+	{Name: "T11.hang-ups", Sends: "3 recordings dropped after 1 s (--all: 100), then S(3)", run: hangUps, Want: "no work goes on for who is gone",
+		Why: "a decoder in a thread of its own does not hear that its client left"},
+
+	{Name: "T4.flood", Sends: "2,000 clips at once", all: true, run: flood(2000, secondOfSpeech),
+		Want: "200, or 429 with Retry-After up to 8 s " + fourKeys + "; no link reset",
+		Why:  "unbounded queues end in memory, bounded ones in resets, which clients repeat at once"},
+	{Name: "T4.flood-of-recordings", Sends: "50 recordings at once, as long as the server takes 2 minutes for", all: true, run: flood(50, longOfMany),
+		Want: "200, or 429 with Retry-After up to 8 s " + fourKeys + "; no link reset"},
 }
