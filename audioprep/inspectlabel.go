@@ -17,7 +17,7 @@ var labels = []struct {
 }{
 	{".wav .wave .bwf", "wav wave vnd.wave pn-wav", []string{"wav"}},
 	{".w64", "w64", []string{"w64"}},
-	{".mp3 .mp2 .mpga", "mpeg mp3 mpeg3 mpg", []string{"mp3", "mp2", "mp1"}},
+	{".mp3 .mp2 .mpga", "mpeg mp3 mpeg3 mpg", []string{"mp3"}},
 	{".flac", "flac", []string{"flac"}},
 	{".ogg .oga .ogv .ogx .opus .spx", "ogg opus vorbis application/ogg video/ogg", []string{"ogg"}},
 	{".webm .mkv .mka", "webm video/webm matroska video/matroska", []string{"webm", "matroska"}},
@@ -39,7 +39,7 @@ var labels = []struct {
 	{".voc", "voc", []string{"voc"}},
 	{".sph .nist", "", []string{"nist", "wav"}}, // the name says little
 	{".ts .m2ts .mts", "video/mp2t", []string{"mpeg-ts"}},
-	{".mpg .mpeg .vob", "video/mpeg", []string{"mpeg-ps", "mpeg-ts", "mp3", "mp2"}},
+	{".mpg .mpeg .vob", "video/mpeg", []string{"mpeg-ps", "mpeg-ts", "mp3"}},
 	{".flv", "video/flv", []string{"flv"}},
 }
 
