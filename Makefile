@@ -52,6 +52,10 @@ mutants: ## take each guard of the batcher away and see that a test fails (ten m
 bench: ## the benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
 
+.PHONY: decode-speed
+decode-speed: ## time decoding of every format beside ffmpeg (needs ffmpeg and the corpus)
+	python3 scripts/decode-speed.py $(HARK_SHARED)
+
 .PHONY: generate
 generate: ## make the generated files anew
 	go generate ./...
