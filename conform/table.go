@@ -201,7 +201,7 @@ var loadCases = []Case{
 	{Name: "T2.behind-recording", Sends: "S(600), and S(3) half a second later; a shorter recording if the server takes more than 10 s for it", run: behindRecording,
 		Want: "the clip waits for a turn, not for the recording's end",
 		Why:  "a lock around the model, or one queue, makes a voice note wait for a podcast"},
-	{Name: "T2.steady-clips", Sends: "4 recordings, as long as the server takes 2 minutes for, beside clips without a break", all: true, run: steadyClips,
+	{Name: "T2.steady-clips", Sends: "4 recordings, as long as the server takes 2 minutes for, up to an hour each, beside clips without a break", all: true, run: steadyClips,
 		Want: "clips wait for turns, recordings end all the same"},
 
 	{Name: "T3.identical", Sends: "16 identical clips at once (--all: 64)", run: sameCrowd,
@@ -228,6 +228,6 @@ var aftermathCases = []Case{
 	{Name: "T4.flood", Sends: "2,000 clips at once", all: true, run: flood(2000, secondOfSpeech),
 		Want: "200, or 429 with Retry-After up to 8 s " + fourKeys + "; no link reset",
 		Why:  "unbounded queues end in memory, bounded ones in resets, which clients repeat at once"},
-	{Name: "T4.flood-of-recordings", Sends: "50 recordings at once, as long as the server takes 2 minutes for", all: true, run: flood(50, longOfMany),
+	{Name: "T4.flood-of-recordings", Sends: "50 recordings at once, as long as the server takes 2 minutes for, up to an hour each", all: true, run: flood(50, longOfMany),
 		Want: "200, or 429 with Retry-After up to 8 s " + fourKeys + "; no link reset"},
 }
