@@ -22,57 +22,47 @@ const minSureness = -0.14
 // errNoPair says that "auto" lacks one of its models.
 var errNoPair = errors.New("no Parakeet and Whisper are served together")
 
-// pair is a use of the two models.
-type pair struct{ quick, careful *modelQueue }
-
-func (p *pair) release() {
-	for _, q := range []*modelQueue{p.quick, p.careful} {
-		if q != nil {
-			q.Release()
-		}
-	}
-}
-
-// pair returns a use of the first Parakeet and of the first Whisper that are served.
-func (t *Transcriber) pair(ctx context.Context) (*pair, error) {
-	p := &pair{}
+// pair is the first Parakeet and the first Whisper that are served. What a model is is known once it has been loaded: those that have not
+// been are loaded until there is one of each. Neither is kept loaded by that.
+func (t *Transcriber) pair(ctx context.Context) (quick, careful engine.ModelInfo, err error) {
 	for _, name := range t.cfg.Auto {
-		q, err := t.queue(ctx, name)
-		if err != nil {
-			p.release()
-			return nil, err
+		info, ok := t.models.Known(name)
+		if !ok {
+			ref, err := t.models.Acquire(ctx, name)
+			if err != nil {
+				return quick, careful, err
+			}
+			info = ref.Model().Info()
+			ref.Release()
 		}
-		switch family := q.Model().Info().Family; {
-		case family == "parakeet" && p.quick == nil:
-			p.quick = q
-		case family == "whisper" && p.careful == nil:
-			p.careful = q
-		default:
-			q.Release()
+		switch {
+		case info.Family == "parakeet" && quick.Name == "":
+			quick = info
+		case info.Family == "whisper" && careful.Name == "":
+			careful = info
+		}
+		if quick.Name != "" && careful.Name != "" {
+			return quick, careful, nil
 		}
 	}
-	if p.quick == nil || p.careful == nil {
-		p.release()
-		return nil, errNoPair
-	}
-	return p, nil
+	return quick, careful, errNoPair
 }
 
-// transcribeAuto has two models transcribe an input together.
+// transcribeAuto has two models transcribe an input together. They are used one after the other, never both at once, since there may be
+// memory for one only.
 func (t *Transcriber) transcribeAuto(ctx context.Context, in Input) (*Transcript, error) {
-	models, err := t.pair(ctx)
+	quick, careful, err := t.pair(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer models.release()
-	info := models.careful.Model().Info()
-	info.MaxWindowSamples = min(info.MaxWindowSamples, models.quick.Model().Info().MaxWindowSamples)
+	info := careful
+	info.Name = AutoModel
+	info.MaxWindowSamples = min(info.MaxWindowSamples, quick.MaxWindowSamples)
 	p, tr, err := t.open(ctx, in, info)
 	if err != nil {
 		return nil, err
 	}
-	tr.Model.Name = AutoModel
-	tr.Result, err = t.hearTwice(ctx, models, in, p, tr)
+	tr.Result, err = t.hearTwice(ctx, quick, careful, in, p, tr)
 	p.close()
 	if err != nil {
 		return nil, err
@@ -81,25 +71,32 @@ func (t *Transcriber) transcribeAuto(ctx context.Context, in Input) (*Transcript
 }
 
 // hearTwice has the quick model hear everything that it can, and the careful one what is left.
-func (t *Transcriber) hearTwice(ctx context.Context, models *pair, in Input, p *prepared, tr *Transcript) (*engine.Result, error) {
-	first := &engine.Result{}
-	doubtful := p.channels
-	if canHear(models.quick.Model().Info(), in.Options) {
+func (t *Transcriber) hearTwice(ctx context.Context, quick, careful engine.ModelInfo, in Input, p *prepared, tr *Transcript) (*engine.Result, error) {
+	first, doubtful := &engine.Result{}, p.channels
+	if canHear(quick, in.Options) {
 		plain := in
-		plain.Options.Prompt, plain.Options.Sequential = "", false // which only the other understands
+		plain.Model, plain.Options.Prompt = quick.Name, "" // which only the other understands
 		var err error
-		if first, err = t.hear(ctx, models.quick, plain, p, tr); err != nil {
+		if first, doubtful, err = t.hearSure(ctx, plain, p, tr); err != nil {
 			return nil, err
 		}
-		first.Segments, doubtful = p.sure(first.Segments)
 	}
-	rest := &prepared{pcm: p.pcm, channels: doubtful}
-	second, err := t.hear(ctx, models.careful, in, rest, tr)
-	p.running = rest.running
-	if err != nil {
-		return nil, err
+	second := &engine.Result{Language: silentLanguage(in.Options, careful)}
+	if slices.ContainsFunc(doubtful, func(spans []engine.Span) bool { return len(spans) > 0 }) {
+		q, err := t.queue(ctx, careful.Name)
+		if err != nil {
+			return nil, err
+		}
+		defer q.Release()
+		rest := &prepared{pcm: p.pcm, channels: doubtful}
+		in.Progress = nil // all has been heard once
+		second, err = t.hear(ctx, q, in, rest, tr)
+		p.running = rest.running
+		if err != nil {
+			return nil, err
+		}
 	}
-	return join(first, models.quick, second, models.careful), nil
+	return join(first, quick.Name, second, careful.Name), nil
 }
 
 // canHear reports whether a model can do what is asked at all.
@@ -107,38 +104,71 @@ func canHear(info engine.ModelInfo, o engine.Options) bool {
 	return o.Task == engine.Transcribe && !o.Sequential && (o.Language == "" || slices.Contains(info.Languages, o.Language))
 }
 
-// sure returns the segments of windows that the model was sure of, and the other windows, by channel.
-func (p *prepared) sure(segments []engine.Segment) (kept []engine.Segment, doubtful [][]engine.Span) {
-	doubtful = make([][]engine.Span, len(p.channels))
-	for c, spans := range p.channels {
-		for _, span := range spans {
-			inside := spoken(segments, span, c, len(p.channels) > 1)
-			if isSure(inside) {
-				kept = append(kept, inside...)
-				continue
+// hearSure has a model hear everything, and returns what it was sure of, and the windows of the rest by channel. Windows that share some
+// sound are judged together, all others by themselves, so that no segment belongs to two.
+func (t *Transcriber) hearSure(ctx context.Context, in Input, p *prepared, tr *Transcript) (*engine.Result, [][]engine.Span, error) {
+	q, err := t.queue(ctx, in.Model)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer q.Release()
+	stretches := p.stretches()
+	all := &speakers{}
+	var cost int64
+	for _, s := range stretches {
+		job, err := q.Model().NewJob(p.pcm.Channels[s.channel], s.spans, in.Options)
+		if err != nil {
+			return nil, nil, err
+		}
+		all.jobs = append(all.jobs, job)
+		for _, span := range s.spans {
+			cost += millis(span.End - span.Start)
+		}
+	}
+	if cost > 0 {
+		if err := t.run(ctx, q, in, p, tr, holder{all, p.pcm}, cost); err != nil {
+			return nil, nil, err
+		}
+	}
+	sure, doubtful := &engine.Result{}, make([][]engine.Span, len(p.channels))
+	for i, s := range stretches {
+		r := all.jobs[i].Result()
+		if !isSure(r.Segments) {
+			doubtful[s.channel] = append(doubtful[s.channel], s.spans...)
+			continue
+		}
+		sure.Language = r.Language
+		for _, segment := range r.Segments {
+			if in.Choice.Separate {
+				segment.Speaker = strconv.Itoa(s.channel)
 			}
-			span.Start += span.Overlap // what it shares with the window before is that one's
-			span.Overlap = 0
-			doubtful[c] = append(doubtful[c], span)
+			sure.Segments = append(sure.Segments, segment)
 		}
 	}
-	return kept, doubtful
+	return sure, doubtful, nil
 }
 
-// spoken returns the segments whose middle lies in a window of a channel.
-func spoken(segments []engine.Segment, span engine.Span, channel int, apart bool) []engine.Segment {
-	from, to := seconds(span.Start+span.Overlap), seconds(span.End)
-	var inside []engine.Segment
-	for _, s := range segments {
-		middle := (s.Start + s.End) / 2
-		if middle >= from && middle < to && (!apart || s.Speaker == strconv.Itoa(channel)) {
-			inside = append(inside, s)
+// stretch is windows of one channel that overlap, each the next.
+type stretch struct {
+	channel int
+	spans   []engine.Span
+}
+
+func (p *prepared) stretches() []stretch {
+	var all []stretch
+	for c, spans := range p.channels {
+		from := 0
+		for i := range spans {
+			if i+1 == len(spans) || spans[i+1].Overlap == 0 {
+				all = append(all, stretch{c, spans[from : i+1]})
+				from = i + 1
+			}
 		}
 	}
-	return inside
+	return all
 }
 
-// isSure reports whether a window's text is to be believed. Speech without a text is not.
+// isSure reports whether a text is to be believed. Speech without a text is not.
 func isSure(segments []engine.Segment) bool {
 	sum, tokens := 0.0, 0
 	for _, s := range segments {
@@ -149,17 +179,17 @@ func isSure(segments []engine.Segment) bool {
 }
 
 // join merges two results by time and notes whose each segment is. The language is that of the model that had more to say.
-func join(first *engine.Result, quick *modelQueue, second *engine.Result, careful *modelQueue) *engine.Result {
+func join(first *engine.Result, quick string, second *engine.Result, careful string) *engine.Result {
 	all := &engine.Result{Language: second.Language}
 	if speech(first) > speech(second) && first.Language != "" {
 		all.Language = first.Language
 	}
 	for _, part := range []struct {
 		*engine.Result
-		model *modelQueue
+		model string
 	}{{first, quick}, {second, careful}} {
 		for _, s := range part.Segments {
-			s.Model = part.model.Model().Info().Name
+			s.Model = part.model
 			all.Segments = append(all.Segments, s)
 		}
 	}

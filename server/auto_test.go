@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,6 +93,54 @@ func TestAutoKnowsWhatTheQuickModelCanNot(t *testing.T) {
 				t.Errorf("segments of %q, want %q", w, c.want)
 			}
 		})
+	}
+}
+
+// TestAutoInLittleMemory has room for one of the two models, and for a third that "auto" has no use for.
+func TestAutoInLittleMemory(t *testing.T) {
+	var loads []string
+	registry := engine.NewRegistry(engine.RegistryConfig{
+		Load: func(_ context.Context, name string) (engine.Model, error) {
+			loads = append(loads, name)
+			m := newFakeModel(name)
+			if name == "quick" {
+				m.info.Family, m.sure = "parakeet", []float64{-0.9}
+			}
+			return m, nil
+		},
+		MemoryBytes: 10, Size: func(string) (int64, error) { return 10, nil },
+	})
+	tr := NewTranscriber(registry, TranscriberConfig{Auto: []string{"careful", "quick", "other"}})
+	for range 2 {
+		got, err := tr.Transcribe(t.Context(), Input{Model: AutoModel, Audio: bytes.NewReader(speechWAV(10, 1))})
+		if err != nil || whose(got) != "careful" {
+			t.Fatalf("%+v, %v", got, err)
+		}
+	}
+	if slices.Contains(loads, "other") {
+		t.Errorf("loaded %v", loads)
+	}
+	if err := errors.Join(tr.Close(t.Context()), registry.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStretches: windows that share sound are one stretch, so that their text is judged as a whole.
+func TestStretches(t *testing.T) {
+	p := &prepared{channels: [][]engine.Span{
+		{{Start: 0, End: 10}, {Start: 12, End: 20}, {Start: 18, End: 30, Overlap: 2}, {Start: 29, End: 40, Overlap: 1}, {Start: 50, End: 60}},
+		nil,
+		{{Start: 5, End: 9}},
+	}}
+	got := ""
+	for _, s := range p.stretches() {
+		got += fmt.Sprintf("%d:", s.channel)
+		for _, span := range s.spans {
+			got += fmt.Sprintf("%d-%d ", span.Start, span.End)
+		}
+	}
+	if want := "0:0-10 0:12-20 18-30 29-40 0:50-60 2:5-9 "; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

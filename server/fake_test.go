@@ -21,7 +21,8 @@ type fakeModel struct {
 	hold   chan struct{} // if set, a batch waits until it's closed or its context ends
 	fail   error         // if set, every window fails with it
 	panics bool
-	sure   []float64        // log-probabilities of a job's windows, over and over; -0.25 if empty
+	sure   []float64        // log-probabilities of windows as they are planned, over and over; -0.25 if empty
+	plans  int              // windows planned so far
 	jobs   []engine.Options // of all jobs but the warm-up's
 	last   *fakeJob
 
@@ -54,7 +55,8 @@ func (m *fakeModel) NewJob(samples []float32, spans []engine.Span, o engine.Opti
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.jobs = append(m.jobs, o)
-	m.last = &fakeJob{samples: samples, spans: spans, options: o, sure: m.sure}
+	m.last = &fakeJob{samples: samples, spans: spans, options: o, sure: m.sure, first: m.plans}
+	m.plans += len(spans)
 	return m.last, nil
 }
 
@@ -116,6 +118,7 @@ type fakeJob struct {
 	spans   []engine.Span
 	options engine.Options
 	sure    []float64
+	first   int // the model's plans before
 	next    int
 	done    atomic.Int64
 
@@ -140,7 +143,7 @@ func (j *fakeJob) Next(max int) []engine.Window {
 	for ; j.next < len(j.spans) && len(out) < max; j.next++ {
 		sure := -0.25
 		if len(j.sure) > 0 {
-			sure = j.sure[j.next%len(j.sure)]
+			sure = j.sure[(j.first+j.next)%len(j.sure)]
 		}
 		out = append(out, &fakeWindow{j, j.spans[j.next], sure})
 	}

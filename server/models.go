@@ -56,6 +56,7 @@ type modelState struct {
 	Languages  []string `json:"languages,omitempty"`
 	Translates bool     `json:"translates"`
 	WordTimes  bool     `json:"word_timestamps"`
+	Prompts    bool     `json:"prompt"`
 }
 
 // modelObjects describes every served model, the default first, and the pair of two families last.
@@ -68,17 +69,20 @@ func (s *Server) modelObjects() []modelObject {
 	list := make([]modelObject, len(s.cfg.Models))
 	for i, name := range s.cfg.Models {
 		info, _ := s.models.Known(name)
-		families[info.Family] = info
+		if _, ok := families[info.Family]; !ok { // the first of each is whom "auto" means
+			families[info.Family] = info
+		}
 		list[i] = modelObject{ID: name, Object: "model", Created: s.started.Unix(), OwnedBy: "hark", Hark: modelState{
 			Default: i == 0, Loaded: loaded[name], Family: info.Family, Device: info.Device, Languages: info.Languages,
-			Translates: info.Translates, WordTimes: info.WordTimes,
+			Translates: info.Translates, WordTimes: info.WordTimes, Prompts: info.Prompts,
 		}}
 	}
-	_, quick := families["parakeet"]
-	if careful, ok := families["whisper"]; ok && quick {
+	quick, ok1 := families["parakeet"]
+	careful, ok2 := families["whisper"]
+	if ok1 && ok2 {
 		list = append(list, modelObject{ID: AutoModel, Object: "model", Created: s.started.Unix(), OwnedBy: "hark", Hark: modelState{
-			Loaded: true, Family: "parakeet, whisper", Device: careful.Device, Languages: careful.Languages,
-			Translates: careful.Translates, WordTimes: true,
+			Loaded: loaded[quick.Name] && loaded[careful.Name], Family: "parakeet, whisper", Device: careful.Device, Languages: careful.Languages,
+			Translates: careful.Translates, WordTimes: true, Prompts: true,
 		}})
 	}
 	return list
@@ -105,6 +109,8 @@ func (s *Server) showModel(w http.ResponseWriter, r *http.Request) {
 	for _, m := range s.modelObjects() {
 		if m.ID == model {
 			s.writeJSON(w, r, http.StatusOK, m)
+			return
 		}
 	}
+	s.fail(w, r, errNoPair) // "auto", which is listed only where there is a pair
 }

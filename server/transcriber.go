@@ -159,7 +159,7 @@ func (t *Transcriber) open(ctx context.Context, in Input, model engine.ModelInfo
 	}, nil
 }
 
-// hear has a model transcribe what was prepared, in its turn, and adds what that took to tr.
+// hear has a model transcribe what was prepared.
 func (t *Transcriber) hear(ctx context.Context, q *modelQueue, in Input, p *prepared, tr *Transcript) (*engine.Result, error) {
 	job, cost, err := p.plan(q.Model(), in.Options, in.Choice.Separate)
 	if err != nil {
@@ -168,6 +168,14 @@ func (t *Transcriber) hear(ctx context.Context, q *modelQueue, in Input, p *prep
 	if cost == 0 { // silence: nothing to run
 		return &engine.Result{Language: silentLanguage(in.Options, q.Model().Info())}, nil
 	}
+	if err := t.run(ctx, q, in, p, tr, job, cost); err != nil {
+		return nil, err
+	}
+	return job.Result(), nil
+}
+
+// run has a model run a job to its end, in its turn, and adds what that took to tr.
+func (t *Transcriber) run(ctx context.Context, q *modelQueue, in Input, p *prepared, tr *Transcript, job engine.Job, cost int64) error {
 	request := batcher.Request[engine.Window]{
 		Lane:       tr.Lane,
 		CostMillis: cost,
@@ -186,12 +194,12 @@ func (t *Transcriber) hear(ctx context.Context, q *modelQueue, in Input, p *prep
 			t.lost.CompareAndSwap(nil, &err)
 		}
 		p.running = true
-		return nil, err
+		return err
 	}
 	tr.Queue += stats.Queue
 	tr.Compute += stats.Run
 	tr.TurnsWaited += stats.TurnsWaited
-	return job.Result(), nil
+	return nil
 }
 
 // decoded returns the samples of an input, from the decoding that was begun if it was for the same choice.
