@@ -60,6 +60,7 @@ func New[W comparable](r Runner[W], c Config) *Batcher[W] {
 		former:   NewFormer[W](c),
 		calls:    make(map[*Item[W]]*call[W]),
 	}
+	b.device.join()
 	go b.loop()
 	return b
 }

@@ -14,6 +14,7 @@ const shortAbsence = time.Second
 // batches take. Time that a batcher leaves unused is not saved up for later. Its methods are safe for concurrent use.
 type Device struct {
 	mu      sync.Mutex
+	tenants int // batchers that use it
 	running *tenant
 	waiting []*tenant     // in the order in which they asked
 	least   time.Duration // what the one that runs had used when it began
@@ -27,6 +28,26 @@ type tenant struct {
 	used    time.Duration // device time that it has had, or more if it came late or was away
 	left    time.Time     // when it last had nothing to run
 	granted chan struct{}
+}
+
+// join and leave count those who use the device.
+func (d *Device) join() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.tenants++
+}
+
+func (d *Device) leave() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.tenants--
+}
+
+// isShared reports whether others use the device too.
+func (d *Device) isShared() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.tenants > 1
 }
 
 // ask returns a channel that is closed when the tenant has the device. It must then be done with it, or withdraw before.

@@ -165,3 +165,30 @@ func TestRivalsLengthenThePrediction(t *testing.T) {
 		time.Sleep(5 * time.Second)
 	})
 }
+
+// TestRecordingsKeepASharedDeviceShortly: other models' clips wait for a batch of recordings, so it's to take a second at most.
+func TestRecordingsKeepASharedDeviceShortly(t *testing.T) {
+	for _, c := range []struct {
+		fixed, each    float64 // seconds a batch, and a window
+		shared         bool
+		shortest, most float64 // of the longest batch, once sizes are known
+	}{{0.6, 0.2, true, 0.8, 1.1}, {0.6, 0.2, false, 2.5, 3.1}, {1, 5, true, 6, 6.1}} {
+		d := newBench(Config{})
+		d.fixed, d.each[Recordings] = c.fixed, c.each
+		d.f.SetShared(c.shared)
+		d.by("a", Recordings, 9_000_000, 300, "r")
+		longest := 0.0
+		for i := range 20 {
+			began := d.now
+			if d.next() == "" {
+				t.Fatal("no batch")
+			}
+			if took := d.now.Sub(began).Seconds(); i > 4 {
+				longest = max(longest, took)
+			}
+		}
+		if longest > c.most || longest < c.shortest {
+			t.Errorf("%+v: a batch took %.1f s", c, longest)
+		}
+	}
+}

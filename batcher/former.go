@@ -21,6 +21,7 @@ type Former[W any] struct {
 	capMillis      int64
 	batchWait      time.Duration
 	noAging        bool
+	shared         bool // other models use the device
 	early          bool // binds the next turn while the last batch of this one runs
 
 	clips      clipLane[W]
@@ -105,6 +106,10 @@ func (f *Former[W]) SetBudget(millis int64) {
 	f.adapter.rerange(r)
 	f.capMillis = f.adapter.cap()
 }
+
+// SetShared says whether the device is shared with other models, whose clips a turn of recordings keeps waiting too. Such a turn is
+// kept short then even if no clips of this model compete.
+func (f *Former[W]) SetShared(shared bool) { f.shared = shared }
 
 // Cap returns the cost cap, in ms.
 func (f *Former[W]) Cap() int64 { return f.capMillis }

@@ -18,6 +18,7 @@ type turnUnderWay struct {
 // loop runs batches until there is nothing left to do after Close, or the batcher is stopped.
 func (b *Batcher[W]) loop() {
 	defer close(b.stopped)
+	defer b.device.leave()
 	defer b.stop(ErrClosed) // leaves nobody waiting, even if a runner ends the goroutine
 	for {
 		batch, ctx := b.next()
@@ -56,6 +57,7 @@ func (b *Batcher[W]) next() (batch *Batch[W], ctx context.Context) {
 			continue
 		}
 		var ended []*Item[W]
+		b.former.SetShared(b.device.isShared())
 		batch, ended = b.former.Next(now)
 		b.drop(ended)
 		b.tell()

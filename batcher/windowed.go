@@ -7,6 +7,9 @@ const leaseWindows = 30
 // a batch at the end of the first, for it can't be asked again while windows of it run.
 const fetchWindows = 2 * leaseWindows
 
+// sharedTurn is how long a turn of recordings is to keep the device from other models, in seconds, if one window does not take longer.
+const sharedTurn = 1.0
+
 // windowCharge is what a window of a recording counts for towards its caller's share, in ms; the recording's cost in
 // all, however many windows it comes to.
 const windowCharge = 30_000
@@ -64,10 +67,13 @@ func (f *Former[W]) plan() int {
 		m = &f.meters[Clips] // the likeliest there is
 	}
 	if !q.timed {
-		if f.cur.first {
-			return m.smallest()
+		switch {
+		case !f.cur.first:
+			return 0
+		case f.shared:
+			return max(1, min(m.smallest(), m.within(sharedTurn)))
 		}
-		return 0
+		return m.smallest()
 	}
 	n := m.within(q.balance)
 	if !f.cur.first {

@@ -61,6 +61,7 @@ var mutants = []mutant{
 	{"models: least device time goes first", "device.go", "if t.used < d.waiting[next].used {", "if t == nil {"},
 	{"models: unused time is not saved", "device.go", "if now.Sub(t.left) > shortAbsence {", "if now.IsZero() {"},
 	{"models: who has more asks at once", "device.go", "\tif more {", "\tif false {"},
+	{"models: recordings keep a device shortly", "windowed.go", "case f.shared:", "case false:"},
 	{"models: rivals lengthen the wait", "admit.go", "time.Duration(1+b.device.rivals(&b.tenant))", "1"},
 	{"16 queue limit", "admit.go", "case waiting >= c.QueueLimit:", "case false:"},
 	{"16 bytes", "admit.go", "case c.QueueBytes > 0 && b.bytes > 0 && b.bytes+req.Bytes > c.QueueBytes:", "case false:"},
