@@ -65,7 +65,7 @@ func TestSeparateChannels(t *testing.T) {
 	if !slices.Equal(speakers, []string{"0", "1"}) {
 		t.Errorf("got speakers %v of %s", speakers, a.body)
 	}
-	if w := v["words"].([]any)[0].(map[string]any); w["speaker"] != "0" {
+	if w := v["words"].([]any)[0].(map[string]any); w["speaker"] != "0" || w["probability"] != 0.9 || w["confidence"] != nil {
 		t.Errorf("got word %v", w)
 	}
 	h := v["hark"].(map[string]any)

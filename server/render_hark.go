@@ -47,6 +47,7 @@ func renderHark(t *Transcript, detail Detail) ([]byte, error) {
 	if t.Task == engine.Translate {
 		v.Language = "en"
 	}
+	addSureness(v.Words, t.Result)
 	faults := t.Audio.Faults
 	if faults == nil {
 		faults = []string{}
@@ -85,4 +86,24 @@ func RenderLine(file string, t *Transcript, words bool) ([]byte, error) {
 		v.Language = "en"
 	}
 	return marshal(lineTranscript{file, v.Text, v.Language, v.Duration, v.Segments, v.Words})
+}
+
+// addSureness says of each word how sure the model was. words, in the order of the result's, is nil if they were not asked for.
+func addSureness(words *[]jsonWord, res *engine.Result) {
+	if words == nil {
+		return
+	}
+	i := 0
+	for _, s := range res.Segments {
+		for _, w := range s.Words {
+			own := &(*words)[i]
+			i++
+			probability := finite(w.Probability)
+			own.Probability = &probability
+			if w.Confidence > 0 {
+				confidence := finite(w.Confidence)
+				own.Confidence = &confidence
+			}
+		}
+	}
 }

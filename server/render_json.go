@@ -45,6 +45,9 @@ type jsonWord struct {
 	End   float64 `json:"end"`
 	// Speaker is the segment's.
 	Speaker string `json:"speaker,omitempty"`
+	// Probability and Confidence are in hark's own answer only: see engine.Word.
+	Probability *float64 `json:"probability,omitempty"`
+	Confidence  *float64 `json:"confidence,omitempty"`
 }
 
 // verboseTranscript is OpenAI's verbose_json. A list that was not asked for is left out; one that was is there even if empty.
@@ -117,7 +120,7 @@ func jsonWords(res *engine.Result, c clock) []jsonWord {
 	for i := range res.Segments {
 		for _, w := range res.Segments[i].Words {
 			start, end := c.span(w.Start, w.End)
-			list = append(list, jsonWord{strings.TrimSpace(w.Text), start, end, res.Segments[i].Speaker})
+			list = append(list, jsonWord{Word: strings.TrimSpace(w.Text), Start: start, End: end, Speaker: res.Segments[i].Speaker})
 		}
 	}
 	return list

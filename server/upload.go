@@ -16,7 +16,7 @@ import (
 const (
 	maxFieldBytes  = 1 << 20
 	maxFieldsBytes = 4 << 20 // all values and names together, files of other names included
-	maxParts       = 256
+	maxParts       = 1200    // a thousand keywords, and the rest
 )
 
 // upload is a request's body taken apart. Close it.
