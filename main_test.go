@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 //	silence SECONDS FILE    make a WAV file of that length without a sound
 //	heard N                 the last stdout must be the sample's text N times, but for some words that were misheard
 //	serve ARG...            start hark serve on a free port and wait until it is ready; $URL and $ADDR are where
-//	stop                    ask the server to stop; it must end well
+//	shutdown                ask the server to stop; it must end well
 //	http STATUS METHOD URL [NAME=VALUE|NAME=@FILE]...
 //	                        send a request, as a form if there are fields; the answer is stdout
 //
@@ -46,7 +46,7 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"loop": scriptLoop, "silence": scriptSilence, "heard": scriptHeard, "serve": scriptServe, "stop": scriptStop, "http": scriptHTTP,
+			"loop": scriptLoop, "silence": scriptSilence, "heard": scriptHeard, "serve": scriptServe, "shutdown": scriptShutdown, "http": scriptHTTP,
 		},
 	})
 }

@@ -165,8 +165,8 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("the server does not get ready")
 }
 
-// scriptStop asks the server to stop. With !, it must still have failed.
-func scriptStop(ts *testscript.TestScript, neg bool, args []string) {
+// scriptShutdown asks the server to stop. With !, it must still have failed.
+func scriptShutdown(ts *testscript.TestScript, neg bool, args []string) {
 	s := takeServer(ts)
 	if s == nil {
 		ts.Fatalf("no server runs")

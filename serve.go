@@ -116,7 +116,7 @@ func (s *serveCmd) check() error {
 		{"upload-timeout", int64(s.UploadTimeout)},
 		{"upload-idle-timeout", int64(s.UploadIdleTimeout)},
 		{"write-timeout", int64(s.WriteTimeout)},
-		{"keep-alive", int64(s.KeepAlive) + 1}, // here zero has a meaning: for ever
+		{"keep-alive", int64(s.KeepAlive) + 1},         // here zero has a meaning: for ever
 		{"shutdown-grace", int64(s.ShutdownGrace) + 1}, // here zero has a meaning: not at all
 	} {
 		if f.value <= 0 {
