@@ -54,10 +54,11 @@ func (s *simCmd) Run(ctx context.Context, c *console) error {
 	var results []*sim.Result
 	for _, l := range loads {
 		for _, p := range policies {
-			if err := ctx.Err(); err != nil {
+			r, err := sim.Run(ctx, p, l, sim.Device{Fixed: s.Fixed, PerWindow: s.PerWindow}, time.Duration(s.Duration))
+			if err != nil {
 				return err
 			}
-			results = append(results, sim.Run(p, l, sim.Device{Fixed: s.Fixed, PerWindow: s.PerWindow}, time.Duration(s.Duration)))
+			results = append(results, r)
 		}
 	}
 	if s.SVG != "" {

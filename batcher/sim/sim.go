@@ -2,14 +2,15 @@ package sim
 
 import (
 	"container/heap"
+	"context"
 	"math"
 	"time"
 
 	"hark/batcher"
 )
 
-// Run simulates a policy under a load for so long and returns what came of it.
-func Run(p Policy, l Load, d Device, duration time.Duration) *Result {
+// Run simulates a policy under a load for so long and returns what came of it, or ctx's error.
+func Run(ctx context.Context, p Policy, l Load, d Device, duration time.Duration) (*Result, error) {
 	d.SameCost = d.SameCost || p.sameCost
 	if l.device != nil {
 		same := d.SameCost
@@ -35,6 +36,9 @@ func Run(p Policy, l Load, d Device, duration time.Duration) *Result {
 		s.at(cl.first, func() { s.ask(cl) })
 	}
 	for len(s.events) > 0 && s.events[0].at <= duration {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		e := heap.Pop(&s.events).(event)
 		s.now = e.at
 		e.do()
@@ -42,7 +46,7 @@ func Run(p Policy, l Load, d Device, duration time.Duration) *Result {
 	s.now = duration
 	s.cutOff()
 	s.result.finish()
-	return s.result
+	return s.result, nil
 }
 
 // epoch is the virtual time at which a run starts.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -22,7 +23,24 @@ func run(t *testing.T, policy, load string, seconds int) *Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Run(p, l, L4, time.Duration(seconds)*time.Second)
+	return simulate(t, p, l, time.Duration(seconds)*time.Second)
+}
+
+func simulate(t *testing.T, p Policy, l Load, d time.Duration) *Result {
+	t.Helper()
+	r, err := Run(t.Context(), p, l, L4, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Run(ctx, Policies()[0], Loads()[0], L4, 1e6*time.Second); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
 }
 
 // near reports whether got is within so much of want, as a part of it.
@@ -114,14 +132,14 @@ func TestShortOnesAmongLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Run(p, l, L4, 300*time.Second)
+	r := simulate(t, p, l, 300*time.Second)
 	if got := r.longest["one"].Seconds(); got == 0 || got > 2 {
 		t.Errorf("the one clip among a thousand took %.1f s, want two batches at most", got)
 	}
 	if l, err = LoadNamed("podcast-among-notes"); err != nil {
 		t.Fatal(err)
 	}
-	r = Run(p, l, L4, 300*time.Second)
+	r = simulate(t, p, l, 300*time.Second)
 	for _, note := range []string{"note-0", "note-5"} {
 		if got := r.longest[note].Seconds(); got == 0 || got > 8 {
 			t.Errorf("%s took %.1f s beside a podcast, want 8 at most", note, got)
@@ -225,7 +243,7 @@ func TestPatienceEnds(t *testing.T) {
 	for i := range l.clients {
 		l.clients[i].patient = 20 * time.Second
 	}
-	r := Run(p, l, L4, 100*time.Second)
+	r := simulate(t, p, l, 100*time.Second)
 	if r.Recordings.TimedOut == 0 || r.Recordings.Max() > 20*time.Second {
 		t.Errorf("%d timed out, longest %v", r.Recordings.TimedOut, r.Recordings.Max())
 	}
