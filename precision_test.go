@@ -11,7 +11,7 @@ func TestPrecisionFor(t *testing.T) {
 		word, model string
 		want        cpu.Precision
 	}{
-		{"auto", "tiny.en", cpu.Int8}, {"auto", "base", cpu.Int8}, {"auto", "never-counted", defaultPrecision},
+		{"auto", "tiny.en", cpu.F32}, {"auto", "base", cpu.Int8}, {"auto", "never-counted", defaultPrecision},
 		{"f32", "base", cpu.F32}, {"int8", "base", cpu.Int8}, {"int8-fast", "base", cpu.Int8Fast},
 	} {
 		if got := precisionFor(c.word, c.model); got != c.want {
@@ -23,13 +23,13 @@ func TestPrecisionFor(t *testing.T) {
 // TestPrecisionCostsTooMuch has a model that loses more by bytes than auto allows.
 func TestPrecisionCostsTooMuch(t *testing.T) {
 	const model = "crude"
-	wordErrors[model] = map[cpu.Precision]counted{cpu.F32: {clips: 50}, cpu.Int8: {clips: 56}}
+	wordErrors[model] = map[cpu.Precision]counted{cpu.F32: {clips: 50}, cpu.Int8: {clips: 61}}
 	defer delete(wordErrors, model)
 	if got := precisionFor("auto", model); got != cpu.F32 {
-		t.Errorf("0.22 points more: got %v, want f32", got)
+		t.Errorf("0.23 points more: got %v, want f32", got)
 	}
-	wordErrors[model][cpu.Int8] = counted{clips: 55}
+	wordErrors[model][cpu.Int8] = counted{clips: 59}
 	if got := precisionFor("auto", model); got != cpu.Int8 {
-		t.Errorf("0.19 points more: got %v, want int8", got)
+		t.Errorf("0.18 points more: got %v, want int8", got)
 	}
 }
