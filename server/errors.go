@@ -241,7 +241,7 @@ func spoolFailed(err error) *apiError {
 	cause := fmt.Errorf("spool: %w", err)
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		return &apiError{status: http.StatusInsufficientStorage, code: "storage_full", retry: retrySoon, cause: cause,
-			message: "the server has no room left to store the upload: try again later, or tell whoever runs it to free its disk"}
+			message: "the server has no room left for the upload and its samples: try again later, or tell whoever runs it to free its disk"}
 	}
 	return &apiError{status: http.StatusInternalServerError, code: "storage_failed", cause: cause,
 		message: "the server can't store the upload: tell whoever runs it to look at the folder for uploads, its log has the reason under this answer's x-request-id"}
