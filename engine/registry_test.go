@@ -127,7 +127,15 @@ func TestRegistryHangUpDuringLoad(t *testing.T) {
 // house is a registry of models of 10 bytes each, "big" of 25, with what it has loaded and closed.
 type house struct {
 	*Registry
+
+	mu  sync.Mutex
 	log []string
+}
+
+func (h *house) note(event string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.log = append(h.log, event)
 }
 
 func newHouse(keepAlive time.Duration, memory int64) *house {
@@ -138,7 +146,7 @@ func newHouse(keepAlive time.Duration, memory int64) *house {
 			if name == "broken" {
 				return nil, errors.New("no weights")
 			}
-			h.log = append(h.log, "+"+name)
+			h.note("+" + name)
 			return &countedModel{name: name}, nil
 		},
 		KeepAlive: keepAlive, MemoryBytes: memory,
@@ -149,7 +157,7 @@ func newHouse(keepAlive time.Duration, memory int64) *house {
 			return 10, nil
 		},
 	})
-	h.OnClose(func(m Model) { h.log = append(h.log, "-"+m.Info().Name) })
+	h.OnClose(func(m Model) { h.note("-" + m.Info().Name) })
 	return h
 }
 
@@ -164,6 +172,8 @@ func (h *house) use(t *testing.T, name string) *Ref {
 
 func (h *house) wantLog(t *testing.T, want string) {
 	t.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if got := strings.Join(h.log, " "); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
