@@ -3,6 +3,7 @@ package batcher
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,17 +12,18 @@ import (
 // slowRunner runs batches that take a fixed time, and sees that its device runs one at a time.
 type slowRunner struct {
 	takes time.Duration
-	busy  *int // batches on the device
-	most  *int
-	spent time.Duration
+	on    *load
+	spent atomic.Int64 // nanoseconds
 }
 
+// load is how many batches a device runs, and has run at most.
+type load struct{ now, most atomic.Int32 }
+
 func (r *slowRunner) Run(ctx context.Context, batch []string, _ func(int) []string, done func(string, error)) {
-	*r.busy++
-	*r.most = max(*r.most, *r.busy)
+	r.on.most.Store(max(r.on.most.Load(), r.on.now.Add(1)))
 	time.Sleep(r.takes)
-	*r.busy--
-	r.spent += r.takes
+	r.on.now.Add(-1)
+	r.spent.Add(int64(r.takes))
 	for _, w := range batch {
 		done(w, nil)
 	}
@@ -30,11 +32,11 @@ func (r *slowRunner) Run(ctx context.Context, batch []string, _ func(int) []stri
 // shared returns a batcher for each duration, on one device, and their runners.
 func shared(times ...time.Duration) ([]*Batcher[string], []*slowRunner) {
 	device := NewDevice()
-	busy, most := new(int), new(int)
+	on := new(load)
 	var batchers []*Batcher[string]
 	var runners []*slowRunner
 	for _, d := range times {
-		r := &slowRunner{takes: d, busy: busy, most: most}
+		r := &slowRunner{takes: d, on: on}
 		runners = append(runners, r)
 		batchers = append(batchers, New(Runner[string](r), Config{Device: device, MaxBatch: 1, BatchWait: -1}))
 	}
@@ -61,12 +63,12 @@ func TestModelsShareADevice(t *testing.T) {
 		}
 		time.Sleep(90 * time.Second)
 		for i, r := range runners {
-			if r.spent < 28*time.Second || r.spent > 32*time.Second {
-				t.Errorf("model %d had %v of 90 s, want a third", i, r.spent)
+			if spent := time.Duration(r.spent.Load()); spent < 28*time.Second || spent > 32*time.Second {
+				t.Errorf("model %d had %v of 90 s, want a third", i, spent)
 			}
 		}
-		if *runners[0].most != 1 {
-			t.Errorf("%d batches ran at once", *runners[0].most)
+		if most := runners[0].on.most.Load(); most != 1 {
+			t.Errorf("%d batches ran at once", most)
 		}
 		for _, b := range batchers {
 			if err := b.Close(t.Context()); err != nil {
@@ -85,14 +87,14 @@ func TestUnusedTimeIsNotSaved(t *testing.T) {
 			go keepBusy(t, batchers[0], begin.Add(60*time.Second))
 		}
 		time.Sleep(40 * time.Second)
-		if spent := runners[0].spent; spent < 39*time.Second {
+		if spent := time.Duration(runners[0].spent.Load()); spent < 39*time.Second {
 			t.Errorf("alone a model had %v of 40 s", spent)
 		}
 		for range 2 {
 			go keepBusy(t, batchers[1], begin.Add(60*time.Second))
 		}
 		time.Sleep(21 * time.Second)
-		if spent := runners[1].spent; spent < 9*time.Second || spent > 11*time.Second {
+		if spent := time.Duration(runners[1].spent.Load()); spent < 9*time.Second || spent > 11*time.Second {
 			t.Errorf("who came later had %v of 20 s, want half", spent)
 		}
 		for _, b := range batchers {
@@ -121,7 +123,7 @@ func TestWhoWaitsForTheDeviceCanLeave(t *testing.T) {
 		if err := <-answer; !errors.Is(err, ErrClosed) {
 			t.Errorf("Do: %v", err)
 		}
-		if runners[1].spent != 0 {
+		if runners[1].spent.Load() != 0 {
 			t.Error("a stopped batcher ran a batch")
 		}
 		if err := batchers[0].Close(t.Context()); err != nil {
