@@ -201,8 +201,7 @@ func (r *Registry) doomOldest(bytes int64) []*entry {
 			break
 		}
 		bytes -= e.size
-		e.doomed = true
-		delete(r.models, e.name)
+		r.doom(e)
 		doomed = append(doomed, e)
 	}
 	return doomed
@@ -244,8 +243,7 @@ func (r *Registry) Unload(name string) error {
 		r.mu.Unlock()
 		return nil
 	}
-	delete(r.models, name)
-	e.doomed = true
+	r.doom(e)
 	return r.closeIfDone(e)
 }
 
@@ -263,6 +261,12 @@ func (r *Registry) Close() error {
 		errs = append(errs, r.Unload(name))
 	}
 	return errors.Join(errs...)
+}
+
+// doom takes a model out, to be closed once nobody uses it. The lock is held.
+func (r *Registry) doom(e *entry) {
+	delete(r.models, e.name)
+	e.doomed = true
 }
 
 // closeIfDone closes a doomed model that nobody uses, and gives back the lock that the caller took.
@@ -302,8 +306,7 @@ func (r *Registry) unloadUnused(e *entry, last int) {
 		r.mu.Unlock()
 		return
 	}
-	delete(r.models, e.name)
-	e.doomed = true
+	r.doom(e)
 	_ = r.closeIfDone(e)
 }
 
