@@ -113,7 +113,7 @@ func (t *Transcriber) hearSure(ctx context.Context, in Input, p *prepared, tr *T
 	}
 	defer q.Release()
 	stretches := p.stretches()
-	all := &speakers{}
+	all := &series{}
 	var cost int64
 	for _, s := range stretches {
 		job, err := q.Model().NewJob(p.pcm.Channels[s.channel], s.spans, in.Options)
@@ -126,7 +126,7 @@ func (t *Transcriber) hearSure(ctx context.Context, in Input, p *prepared, tr *T
 		}
 	}
 	if cost > 0 {
-		if err := t.run(ctx, q, in, p, tr, holder{all, p.pcm}, cost); err != nil {
+		if err := t.run(ctx, q, in, p, tr, all, cost); err != nil {
 			return nil, nil, err
 		}
 	}

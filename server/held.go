@@ -16,14 +16,20 @@ type heldWindow struct {
 	audio *audioprep.PCM
 }
 
+// work is what hands out windows and knows how far they have come: a job, or several.
+type work interface {
+	Next(max int) []engine.Window
+	Progress() (done, total int)
+}
+
 // holder has the windows of a job hold on to its audio.
 type holder struct {
-	engine.Job
+	work
 	audio *audioprep.PCM
 }
 
 func (h holder) Next(max int) []engine.Window {
-	windows := h.Job.Next(max)
+	windows := h.work.Next(max)
 	held := make([]engine.Window, len(windows))
 	for i, w := range windows {
 		held[i] = &heldWindow{w, h.audio}

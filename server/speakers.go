@@ -8,17 +8,16 @@ import (
 	"hark/engine"
 )
 
-// speakers is the job of a file whose channels are heard one by one, each as a speaker: their windows are one request's.
-type speakers struct {
-	jobs       []engine.Job // of the channels in which there is speech
-	numbers    []int        // of these channels
+// series is several jobs whose windows are one request's.
+type series struct {
+	jobs       []engine.Job
 	sequential bool
 	at         int // the first job that may have more windows
 }
 
-// Next hands out the windows of one channel after the other. A sequential job's next window comes when the last one has
+// Next hands out the windows of one job after the other. A sequential job's next window comes when the last one has
 // run: what it hands out ends a batch's worth.
-func (s *speakers) Next(max int) []engine.Window {
+func (s *series) Next(max int) []engine.Window {
 	var windows []engine.Window
 	for s.at < len(s.jobs) && len(windows) < max {
 		more := s.jobs[s.at].Next(max - len(windows))
@@ -32,13 +31,19 @@ func (s *speakers) Next(max int) []engine.Window {
 	return windows
 }
 
-// Progress implements engine.Job.
-func (s *speakers) Progress() (done, total int) {
+// Progress is that of all jobs together.
+func (s *series) Progress() (done, total int) {
 	for _, j := range s.jobs {
 		d, t := j.Progress()
 		done, total = done+d, total+t
 	}
 	return done, total
+}
+
+// speakers is the job of a file whose channels are heard one by one, each as a speaker.
+type speakers struct {
+	series        // of the channels in which there is speech
+	numbers []int // of these channels
 }
 
 // Result merges what was heard by the time at which it begins. Its language is that of most of the speech.

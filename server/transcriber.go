@@ -175,12 +175,12 @@ func (t *Transcriber) hear(ctx context.Context, q *modelQueue, in Input, p *prep
 }
 
 // run has a model run a job to its end, in its turn, and adds what that took to tr.
-func (t *Transcriber) run(ctx context.Context, q *modelQueue, in Input, p *prepared, tr *Transcript, job engine.Job, cost int64) error {
+func (t *Transcriber) run(ctx context.Context, q *modelQueue, in Input, p *prepared, tr *Transcript, job work, cost int64) error {
 	request := batcher.Request[engine.Window]{
 		Lane:       tr.Lane,
 		CostMillis: cost,
 		Caller:     in.Caller,
-		Work:       job,
+		Work:       holder{job, p.pcm},
 		Bytes:      p.bytes(),
 	}
 	if !in.Deadline.IsZero() {
@@ -304,7 +304,7 @@ func (p *prepared) heard(sequential bool) (s float64) {
 // plan makes the job, of channels that are kept apart one for each, and says what it costs in ms: 0 for silence. A channel
 // without speech costs nothing.
 func (p *prepared) plan(model engine.Model, o engine.Options, apart bool) (job engine.Job, cost int64, err error) {
-	all := &speakers{sequential: o.Sequential}
+	all := &speakers{series: series{sequential: o.Sequential}}
 	for c, spans := range p.channels {
 		if job, err = model.NewJob(p.pcm.Channels[c], spans, o); err != nil {
 			return nil, 0, err
@@ -327,14 +327,14 @@ func (p *prepared) plan(model engine.Model, o engine.Options, apart bool) (job e
 	} else if len(all.jobs) > 0 {
 		job = all.jobs[0]
 	}
-	return holder{job, p.pcm}, cost, nil
+	return job, cost, nil
 }
 
 // progressEvery is how often Progress is told.
 const progressEvery = 100 * time.Millisecond
 
 // watch tells report how a job comes on, until the returned function is called.
-func watch(job engine.Job, report func(done, total time.Duration)) (stop func(finished bool)) {
+func watch(job work, report func(done, total time.Duration)) (stop func(finished bool)) {
 	if report == nil {
 		return func(bool) {}
 	}
