@@ -16,6 +16,7 @@ type Device struct {
 	mu      sync.Mutex
 	tenants int // batchers that use it
 	running *tenant
+	clips   chan struct{} // closed when the clips' batch that runs ends; nil while none runs
 	waiting []*tenant     // in the order in which they asked
 	least   time.Duration // what the one that runs had used when it began
 }
@@ -97,6 +98,24 @@ func (d *Device) withdraw(t *tenant, now time.Time) {
 	d.grant()
 }
 
+// begin says whose turn's batch the device runs now.
+func (d *Device) begin(lane Lane) {
+	if lane != Clips {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.clips = make(chan struct{})
+}
+
+// ClipsRun returns a channel that is closed when the clips' batch that runs now ends, or nil while none runs. Where the device is
+// the CPU, work for recordings beside it (decoding) can wait for that, so that the clips' turn is theirs alone.
+func (d *Device) ClipsRun() (ended <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.clips
+}
+
 // done gives the device back after so much time on it. Who has more to run asks again in the same breath, and may be the next too;
 // the channel is nil for who has not.
 func (d *Device) done(t *tenant, took time.Duration, more bool, now time.Time) (granted <-chan struct{}) {
@@ -105,6 +124,10 @@ func (d *Device) done(t *tenant, took time.Duration, more bool, now time.Time) (
 	t.used += took
 	t.left = now
 	d.running = nil
+	if d.clips != nil {
+		close(d.clips)
+		d.clips = nil
+	}
 	if more {
 		d.enqueue(t)
 		granted = t.granted

@@ -194,3 +194,35 @@ func TestRecordingsKeepASharedDeviceShortly(t *testing.T) {
 		}
 	}
 }
+
+func TestADeviceTellsOfClips(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		batchers, _ := shared(time.Second)
+		b := batchers[0]
+		if b.device.ClipsRun() != nil {
+			t.Error("clips run on an idle device")
+		}
+		for _, lane := range []Lane{Clips, Recordings} {
+			go b.Do(t.Context(), Request[string]{Lane: lane, CostMillis: 1000, Work: &script{{"w"}}})
+			time.Sleep(400 * time.Millisecond)
+			ended := b.device.ClipsRun()
+			if (ended != nil) != (lane == Clips) {
+				t.Errorf("while %v run: %v", lane, ended)
+			}
+			begin := time.Now()
+			if ended != nil {
+				<-ended
+				if took := time.Since(begin); took != 600*time.Millisecond {
+					t.Errorf("the batch of clips is said to end %v later, want 600 ms", took)
+				}
+			}
+			time.Sleep(time.Second)
+			if b.device.ClipsRun() != nil {
+				t.Errorf("clips run after %v", lane)
+			}
+		}
+		if err := b.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

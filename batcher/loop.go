@@ -167,6 +167,7 @@ func (b *Batcher[W]) run(ctx context.Context, batch *Batch[W]) (fatal error) {
 		now := b.clock.Now()
 		b.granted = b.device.done(&b.tenant, now.Sub(began), b.isWanted(), now)
 	}()
+	b.device.begin(batch.Lane)
 	err := b.callRunner(ctx, batch)
 
 	b.mu.Lock()

@@ -61,25 +61,67 @@ func (t *Transcriber) clipFirst(ctx context.Context, audio any, decode func(limi
 	limit := t.cfg.MaxDuration
 	clipLimit := time.Duration(maxClipSamples) * time.Second / engine.SampleRate
 	if limit == 0 || limit > clipLimit {
-		err := inPlace(ctx, t.gate.clips, audio, func() error { return decode(clipLimit) })
+		err := inPlace(ctx, t.gate.clips, audio, nil, func() error { return decode(clipLimit) })
 		if !tooLong(err) {
 			return err
 		}
 	}
-	return inPlace(ctx, t.gate.recordings, audio, func() error { return decode(limit) })
+	return inPlace(ctx, t.gate.recordings, audio, t.clipsCompute, func() error { return decode(limit) })
+}
+
+// clipsCompute returns a channel that is closed when the batch of clips ends that the CPU computes now; nil if it computes none.
+func (t *Transcriber) clipsCompute() (ended <-chan struct{}) {
+	if !t.onCPU.Load() {
+		return nil // decoding takes nothing from the device
+	}
+	return t.device.ClipsRun()
 }
 
 // decodePlace is one of the places in which audio is decoded, for one goroutine.
 type decodePlace struct {
-	all  chan struct{}
-	held bool
+	all   chan struct{}
+	held  bool
+	first func() (ended <-chan struct{}) // what goes before this work; nil: nothing
+	since time.Time                      // when the work last went on
+}
+
+// Decoding a recording gives way to a batch of clips on the same cores for up to so many times as long as it has just worked,
+// so that clips do not pay for it; it still gets on if there are nothing but clips.
+const (
+	givesWayAfter = 2 * time.Millisecond // of work, which is not worth a pause before
+	givesWayTimes = 4
+)
+
+// giveWay waits while something else goes first.
+func (p *decodePlace) giveWay(ctx context.Context) {
+	if p.first == nil {
+		return
+	}
+	now := time.Now()
+	ended := p.first()
+	if ended == nil {
+		p.since = now
+		return
+	}
+	worked := now.Sub(p.since)
+	if worked < givesWayAfter {
+		return
+	}
+	pause := time.NewTimer(givesWayTimes * worked)
+	defer pause.Stop()
+	select {
+	case <-ended:
+	case <-pause.C:
+	case <-ctx.Done():
+	}
+	p.since = time.Now()
 }
 
 // goOn takes a place, now or when one is free.
 func (p *decodePlace) goOn(ctx context.Context) error {
 	select {
 	case p.all <- struct{}{}:
-		p.held = true
+		p.held, p.since = true, time.Now()
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -94,9 +136,9 @@ func (p *decodePlace) wait() {
 	}
 }
 
-// inPlace does work once one of the places is free.
-func inPlace(ctx context.Context, places chan struct{}, audio any, work func() error) error {
-	p := &decodePlace{all: places}
+// inPlace does work once one of the places is free. Reading audio, it gives way to what goes first.
+func inPlace(ctx context.Context, places chan struct{}, audio any, first func() (ended <-chan struct{}), work func() error) error {
+	p := &decodePlace{all: places, first: first}
 	if err := p.goOn(ctx); err != nil {
 		return err
 	}

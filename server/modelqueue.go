@@ -51,6 +51,9 @@ func (t *Transcriber) batcherOf(model engine.Model) (*batcher.Batcher[engine.Win
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	if info.Device == "cpu" {
+		t.onCPU.Store(true)
+	}
 	b := batcher.New[engine.Window](unholder{model}, cfg)
 	t.batchers[model] = b
 	return b, nil

@@ -174,10 +174,11 @@ type spoolReader struct {
 	idle  idler // nil: nobody cares
 }
 
-// idler is told when a reader begins to wait for more of an upload, and when it goes on.
+// idler is told when a reader begins to wait for more of an upload, and when it goes on; and before each piece that is read.
 type idler interface {
 	wait()
 	goOn(ctx context.Context) error
+	giveWay(ctx context.Context)
 }
 
 // Read reads what is there, or waits for some of it or the end.
@@ -187,6 +188,9 @@ func (r *spoolReader) Read(p []byte) (int, error) {
 			err = io.EOF
 		}
 		return 0, err
+	}
+	if r.idle != nil {
+		r.idle.giveWay(r.ctx)
 	}
 	n, err := r.spool.readAt(p, r.pos)
 	r.pos += int64(n)

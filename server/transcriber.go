@@ -42,6 +42,7 @@ type Transcriber struct {
 	cfg    TranscriberConfig
 	gate   *decodeGate
 	device *batcher.Device       // all models share it
+	onCPU  atomic.Bool           // a model computes on the CPU, which decodes too
 	lost   atomic.Pointer[error] // why a device can't be used any more
 
 	mu       sync.Mutex
@@ -264,7 +265,7 @@ func (t *Transcriber) prepare(ctx context.Context, pcm *audioprep.PCM, maxSample
 		places = t.gate.clips
 	}
 	p := &prepared{pcm: pcm}
-	err := inPlace(ctx, places, nil, func() error {
+	err := inPlace(ctx, places, nil, nil, func() error {
 		for c := range pcm.Channels {
 			windows, err := pcm.Windows(ctx, c, maxSamples)
 			if err != nil {
