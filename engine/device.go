@@ -1,5 +1,10 @@
 package engine
 
+import "errors"
+
+// ErrDeviceLost says that a device has failed for good: nothing will run on it any more.
+var ErrDeviceLost = errors.New("the device is lost")
+
 // Device runs the operations that model graphs are made of, in their natural
 // fused form, over buffers that live on it. It knows no model.
 //
@@ -14,13 +19,16 @@ package engine
 // clip gets the same text alone and in any batch.
 //
 // A Device may be used by several goroutines at once, each with buffers and
-// caches of its own.
+// caches of its own. One that is lost, as a GPU is after a fault, answers with errors that wrap [ErrDeviceLost].
 type Device interface {
 	// Info says what the device is. It does not change.
 	Info() DeviceInfo
 
-	// Alloc makes a buffer of n elements, all zero. The error says how much was asked for.
+	// Alloc makes a buffer of n elements, all zero, in the device's working precision. The error says how much was asked for.
 	Alloc(n int) (Buffer, error)
+	// AllocSingle is Alloc in single precision, for what half precision would spoil: logits, sums that go on for long.
+	// Where an operation takes tensors, they may be of either kind, but for those of one attention.
+	AllocSingle(n int) (Buffer, error)
 	// Free gives buf's memory back. It must not be used afterwards.
 	Free(buf Buffer)
 	// Upload copies src, dense [dst.Rows][dst.Cols], to dst.

@@ -2,8 +2,11 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"hark/audioprep"
+	"hark/batcher"
 	"hark/engine"
 )
 
@@ -61,6 +64,9 @@ func (u unholder) Run(ctx context.Context, batch []engine.Window, more func(free
 	u.model.Run(ctx, bare(batch), bareMore, func(w engine.Window, err error) {
 		h := held[w]
 		delete(held, w)
+		if errors.Is(err, engine.ErrDeviceLost) {
+			err = fmt.Errorf("%w: %w", batcher.ErrFatal, err) // no later batch can succeed
+		}
 		done(h, err)
 	})
 }

@@ -22,6 +22,9 @@ func (d *Device) Alloc(n int) (engine.Buffer, error) {
 	return &buffer{alignedFloats(n)}, nil
 }
 
+// AllocSingle is Alloc: everything is in single precision here.
+func (d *Device) AllocSingle(n int) (engine.Buffer, error) { return d.Alloc(n) }
+
 // Free gives buf's memory to the garbage collector.
 func (d *Device) Free(buf engine.Buffer) { buf.(*buffer).data = nil }
 

@@ -21,12 +21,12 @@ type decoder struct {
 	out       engine.Linear // [V+1+durations][J], joint.joint_net.2
 
 	slots     int             // free to use; one more holds the state that every text starts from
-	h, c      []engine.Tensor // [slots+1][P] for each layer
+	h, c      []engine.Tensor // [slots+1][P] for each layer; c, which sums up a whole text, in single precision
 	predicted engine.Tensor   // [slots+1][J]: joint.pred of each state's output
 
-	// Scratch: x [rows][P], z [rows][J], logits [rows][V+1+durations].
-	x, z, logits engine.Tensor
-	buffers      []engine.Buffer
+	// Scratch: x [rows][P], z [rows][J]; cells [rows][P] and logits [rows][V+1+durations] in single precision.
+	x, z, cells, logits engine.Tensor
+	buffers             []engine.Buffer
 }
 
 // loadDecoder puts a decoder's weights on the device, with room for a number of states, rows of which can be worked on
@@ -44,12 +44,13 @@ func loadDecoder(l *loader, c models.ParakeetConfig, slots, rows int) *decoder {
 	for i := range c.PredictorLayers {
 		d.lstm = append(d.lstm, loadLSTM(l, i, p))
 		d.h = append(d.h, d.alloc(l, slots+1, p))
-		d.c = append(d.c, d.alloc(l, slots+1, p))
+		d.c = append(d.c, d.allocSingle(l, slots+1, p))
 	}
 	d.pred = l.linear("joint.pred", j, p, true)
 	d.out = l.linear("joint.joint_net.2", outputs, j, true)
 	d.predicted = d.alloc(l, slots+1, j)
-	d.x, d.z, d.logits = d.alloc(l, rows, p), d.alloc(l, rows, j), d.alloc(l, rows, outputs)
+	d.x, d.z = d.alloc(l, rows, p), d.alloc(l, rows, j)
+	d.cells, d.logits = d.allocSingle(l, rows, p), d.allocSingle(l, rows, outputs)
 	if l.err == nil {
 		// The blank is what every text starts with; its state is kept.
 		start := int32(slots)
@@ -78,10 +79,19 @@ func loadLSTM(l *loader, layer, width int) engine.LSTM {
 
 // alloc makes a tensor that lives as long as the decoder.
 func (d *decoder) alloc(l *loader, rows, cols int) engine.Tensor {
+	return d.allocate(l, l.dev.Alloc, rows, cols)
+}
+
+// allocSingle is alloc in single precision.
+func (d *decoder) allocSingle(l *loader, rows, cols int) engine.Tensor {
+	return d.allocate(l, l.dev.AllocSingle, rows, cols)
+}
+
+func (d *decoder) allocate(l *loader, alloc func(n int) (engine.Buffer, error), rows, cols int) engine.Tensor {
 	if l.err != nil {
 		return engine.Tensor{}
 	}
-	b, err := l.dev.Alloc(rows * cols)
+	b, err := alloc(rows * cols)
 	if err != nil {
 		l.err = err
 		return engine.Tensor{}
@@ -102,12 +112,12 @@ func (d *decoder) begin(slot int32) { d.copy([]int32{int32(d.slots)}, []int32{sl
 
 // copy copies states from slots to others, as if all were copied at once; at most rows of them.
 func (d *decoder) copy(from, to []int32) {
-	x, z := d.x.Slice(0, len(from)), d.z.Slice(0, len(from))
+	x, cells, z := d.x.Slice(0, len(from)), d.cells.Slice(0, len(from)), d.z.Slice(0, len(from))
 	for i := range d.lstm {
 		d.dev.Gather(x, d.h[i], from)
 		d.dev.Scatter(d.h[i], x, to)
-		d.dev.Gather(x, d.c[i], from)
-		d.dev.Scatter(d.c[i], x, to)
+		d.dev.Gather(cells, d.c[i], from)
+		d.dev.Scatter(d.c[i], cells, to)
 	}
 	d.dev.Gather(z, d.predicted, from)
 	d.dev.Scatter(d.predicted, z, to)

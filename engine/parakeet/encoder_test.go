@@ -181,12 +181,18 @@ type countingDevice struct {
 
 var errFull = errors.New("the device is full")
 
-func (d *countingDevice) Alloc(n int) (engine.Buffer, error) {
+func (d *countingDevice) Alloc(n int) (engine.Buffer, error) { return d.count(n, d.Device.Alloc) }
+
+func (d *countingDevice) AllocSingle(n int) (engine.Buffer, error) {
+	return d.count(n, d.Device.AllocSingle)
+}
+
+func (d *countingDevice) count(n int, alloc func(int) (engine.Buffer, error)) (engine.Buffer, error) {
 	if d.elements+n > d.bound {
 		return nil, errFull
 	}
 	d.elements += n
-	return d.Device.Alloc(n)
+	return alloc(n)
 }
 
 func (d *countingDevice) Free(b engine.Buffer) {

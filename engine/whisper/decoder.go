@@ -24,7 +24,7 @@ type decoder struct {
 	cross engine.Cross
 
 	// Scratch: x, h, att, q [maxRows][D], qkv [maxRows][3D], ff [maxRows][4D];
-	// last [logitRows][D], scores [logitRows][V]; kv [1500][2D].
+	// last [logitRows][D], scores [logitRows][V] in single precision; kv [1500][2D].
 	x, h, att, q, qkv, ff, last, scores, kv engine.Tensor
 	// probs holds cross-attention rows for alignment, [heads*rows][positions], as reserveProbs shaped it last.
 	probs   engine.Tensor
@@ -85,10 +85,11 @@ func (m *decoder) allocate(l *loader, c Config, slots, windows, logitRows int) {
 	}{
 		{&m.x, maxRows, d}, {&m.h, maxRows, d}, {&m.att, maxRows, d}, {&m.q, maxRows, d},
 		{&m.qkv, maxRows, 3 * d}, {&m.ff, maxRows, 4 * d},
-		{&m.last, logitRows, d}, {&m.scores, logitRows, c.Vocabulary}, {&m.kv, c.AudioContext, 2 * d},
+		{&m.last, logitRows, d}, {&m.kv, c.AudioContext, 2 * d},
 	} {
 		*t.dst = l.scratchTensor(&m.buffers, t.rows, t.cols)
 	}
+	m.scores = l.allocate(l.dev.AllocSingle, &m.buffers, logitRows, c.Vocabulary)
 	if l.err == nil {
 		m.cache, l.err = l.dev.NewCache(c.DecoderLayers, slots, c.TextContext, d)
 	}
@@ -166,7 +167,7 @@ func (m *decoder) reserveProbs(n, positions int) error {
 		heads += len(h)
 	}
 	if need := heads * n * positions; m.probs.IsZero() || m.probs.Buf.Len() < need {
-		b, err := m.dev.Alloc(need)
+		b, err := m.dev.AllocSingle(need)
 		if err != nil {
 			return err
 		}

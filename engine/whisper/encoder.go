@@ -73,10 +73,15 @@ func (e *encoder) allocate(l *loader, c Config) {
 
 // scratchTensor allocates a matrix on the device and notes its buffer in owned.
 func (l *loader) scratchTensor(owned *[]engine.Buffer, rows, cols int) engine.Tensor {
+	return l.allocate(l.dev.Alloc, owned, rows, cols)
+}
+
+// allocate is scratchTensor by one of the device's allocators.
+func (l *loader) allocate(alloc func(n int) (engine.Buffer, error), owned *[]engine.Buffer, rows, cols int) engine.Tensor {
 	if l.err != nil {
 		return engine.Tensor{}
 	}
-	b, err := l.dev.Alloc(rows * cols)
+	b, err := alloc(rows * cols)
 	if err != nil {
 		l.err = err
 		return engine.Tensor{}
