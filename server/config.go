@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"hark/access"
 	"hark/audioprep"
 	"hark/batcher"
 )
@@ -68,6 +69,16 @@ type Config struct {
 	// WriteTimeout is how long a client may take to read its answer. Default 2 min.
 	WriteTimeout time.Duration
 
+	// Keys are the API keys of those who may call; nil: everybody may, and needs none.
+	Keys *access.Keyring
+
+	// ProtectProbes and ProtectMetrics ask for a key for /healthz and /readyz, and for /metrics, too.
+	ProtectProbes, ProtectMetrics bool
+
+	// CORSOrigins are the origins of the pages that browsers let use the server, "https://example.org", or "*" for any. Default: none
+	// where keys are set, else those of this machine.
+	CORSOrigins []string
+
 	// ShutdownGrace is how long Serve lets requests finish once it is told to stop. Default 30 s; negative means not at all.
 	ShutdownGrace time.Duration
 }
@@ -102,6 +113,11 @@ func (c Config) Validate() error {
 	} {
 		if f.value < 0 {
 			return fmt.Errorf("%s is negative: want more than 0, or 0 for the default", f.name)
+		}
+	}
+	for _, origin := range c.CORSOrigins {
+		if err := checkOrigin(origin); err != nil {
+			return err
 		}
 	}
 	if err := c.Scheduling.Validate(); err != nil {

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"hark/access"
 	"hark/audioprep"
 	"hark/batcher"
 	"hark/engine"
@@ -30,6 +31,7 @@ type apiError struct {
 	param   string // null if empty
 	message string
 	retry   retryAdvice
+	wait    time.Duration      // until another try can succeed; 0: unknown
 	busy    *batcher.BusyError // what the queue said, or nil
 	cause   error              // for the log; nil if the message says it all
 }
@@ -56,11 +58,14 @@ const (
 // the most that all official clients obey: Go's caps there, Node's goes back to its own shorter wait above 60 s.
 const minRetrySeconds, maxRetrySeconds = 2, 8
 
-// retrySeconds is when to come back: at random, but no later than the queue as it is now would take.
-func retrySeconds(busy *batcher.BusyError) int {
+// retrySeconds is when to come back: when a place is known to come, else at random, but no later than the queue as it is now would take.
+func (e *apiError) retrySeconds() int {
+	if e.wait > 0 {
+		return int(upToSeconds(e.wait).Seconds())
+	}
 	most := maxRetrySeconds
-	if busy != nil && busy.Predicted > 0 {
-		most = min(most, max(minRetrySeconds, int(busy.Predicted.Seconds())))
+	if e.busy != nil && e.busy.Predicted > 0 {
+		most = min(most, max(minRetrySeconds, int(e.busy.Predicted.Seconds())))
 	}
 	return minRetrySeconds + rand.IntN(most-minRetrySeconds+1)
 }
@@ -117,6 +122,8 @@ func explain(err error) *apiError {
 		option  *engine.OptionError
 		busy    *batcher.BusyError
 		memory  *engine.MemoryError
+
+		allowance *access.LimitError
 	)
 	switch {
 	case errors.As(err, &api):
@@ -141,6 +148,8 @@ func explain(err error) *apiError {
 		return badField(optionParam(option.Option), "unsupported_value", "%s", option.Reason)
 	case errors.As(err, &busy):
 		return tooBusy(busy)
+	case errors.As(err, &allowance):
+		return overLimit(allowance)
 	case errors.Is(err, errNoPair):
 		return &apiError{status: http.StatusNotFound, code: "model_not_found", param: "model", retry: retryNever,
 			message: "the model \"auto\" needs a Parakeet and a Whisper, and this server does not have both: send a model's name"}
@@ -287,6 +296,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e := describe(r.Context(), err)
 	rec := recordOf(r)
 	rec.err = e
+	rec.leave()
 	s.metrics.countError(e)
 	if e.status == statusClientGone {
 		return
@@ -295,7 +305,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	h := w.Header()
 	switch e.retry {
 	case retrySoon:
-		h.Set("Retry-After", strconv.Itoa(retrySeconds(e.busy)))
+		h.Set("Retry-After", strconv.Itoa(e.retrySeconds()))
 	case retryNever:
 		h.Set("x-should-retry", "false")
 	}
@@ -312,7 +322,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if err != nil { // strings always marshal
 		panic(err)
 	}
-	unread := rec.bodyLeft != nil && !rec.bodyLeft.done
+	unread := rec.bodyLeft != nil && !rec.bodyLeft.whole() && r.ProtoMajor == 1 // HTTP/2 ends one body and keeps the link
 	if unread {
 		h.Set("Connection", "close")
 		http.NewResponseController(w).EnableFullDuplex() // else the server reads the body before it answers

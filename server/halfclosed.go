@@ -48,8 +48,8 @@ func watchLink(r *http.Request, body *body, gone func()) (stop func()) {
 // onlyHalfClosed reports false once the link is known to be closed, true if that did not come until quit.
 func onlyHalfClosed(r *http.Request, body *body, quit chan struct{}) bool {
 	link, ok := r.Context().Value(linkKey{}).(net.Conn)
-	if !ok || !body.whole() || !r.ProtoAtLeast(1, 1) || !canTellReset {
-		return false
+	if !ok || !body.whole() || r.ProtoMajor != 1 || r.ProtoMinor < 1 || !canTellReset {
+		return false // over HTTP/2 an end of the link is one
 	}
 	link.SetWriteDeadline(time.Now().Add(time.Second))
 	if _, err := link.Write([]byte(probe)); err != nil {

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"crypto/tls"
 	"net"
 	"syscall"
 )
@@ -11,6 +12,9 @@ const canTellReset = true
 
 // wasReset reports whether the other side has reset a link.
 func wasReset(c net.Conn) bool {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
 	s, ok := c.(syscall.Conn)
 	if !ok {
 		return true

@@ -17,15 +17,18 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/rs/zerolog"
 
+	"hark/access"
 	"hark/batcher"
 )
 
 // record gathers what the log line at a request's end says. Its handler fills it in, on one goroutine.
 type record struct {
 	id         string
-	bodyLeft   *body       // nil where the body doesn't matter
-	err        *apiError   // nil if all went well
-	transcript *Transcript // nil if there is none
+	caller     *access.Caller // whose key it came with, or nil
+	entered    bool           // counts for the caller's limits
+	bodyLeft   *body          // nil where the body doesn't matter
+	err        *apiError      // nil if all went well
+	transcript *Transcript    // nil if there is none
 	format     Format
 	warnings   []string
 }
@@ -139,11 +142,18 @@ func requestID(r *http.Request) string {
 	return "req_" + strings.ToLower(rand.Text())
 }
 
-// caller tells callers apart without keeping their secrets: a hash of the bearer token, else the address.
+// keyCaller begins the names of callers with keys.
+const keyCaller = "key:"
+
+// caller tells callers apart without keeping their secrets: by the name of the key that was sent; a hash of it, where no keys
+// are set; else by the address.
 func caller(r *http.Request) string {
-	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && token != "" {
-		sum := sha256.Sum256([]byte(token))
-		return "key:" + hex.EncodeToString(sum[:6])
+	if who := recordOf(r).caller; who != nil {
+		return keyCaller + who.Name()
+	}
+	if key := requestKey(r); key != "" {
+		sum := sha256.Sum256([]byte(key))
+		return keyCaller + hex.EncodeToString(sum[:6])
 	}
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

@@ -16,20 +16,28 @@ import (
 // routes joins paths to handlers.
 func (s *Server) routes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.observe, middleware.StripSlashes, middleware.GetHead)
+	r.Use(s.observe, s.cors, middleware.StripSlashes, middleware.GetHead)
 	r.NotFound(s.notFound)
 	r.MethodNotAllowed(s.methodNotAllowed(r))
 
-	r.Post("/v1/transcribe", s.transcription(dialect{}))
-	r.Post("/v1/audio/transcriptions", s.transcription(dialect{openAI: true}))
-	r.Post("/v1/audio/translations", s.transcription(dialect{openAI: true, task: engine.Translate}))
-	r.Post("/v1/explain", s.admitted(s.explain))
-	r.Get("/v1/models", s.listModels)
-	r.Get("/v1/models/*", s.showModel) // a model's name may be a path
-	r.Get("/v1/queue", s.queue)
-	r.Get("/healthz", s.health)
-	r.Get("/readyz", s.ready)
-	r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
+	r.Group(func(r chi.Router) { // work: for callers, within their limits
+		r.Use(s.authenticated, s.limited)
+		r.Post("/v1/transcribe", s.transcription(dialect{}))
+		r.Post("/v1/audio/transcriptions", s.transcription(dialect{openAI: true}))
+		r.Post("/v1/audio/translations", s.transcription(dialect{openAI: true, task: engine.Translate}))
+		r.Post("/v1/explain", s.admitted(s.explain))
+	})
+	r.Group(func(r chi.Router) { // for callers
+		r.Use(s.authenticated)
+		r.Get("/v1/models", s.listModels)
+		r.Get("/v1/models/*", s.showModel) // a model's name may be a path
+		r.Get("/v1/queue", s.queue)
+	})
+	probes := r.With(unless(!s.cfg.ProtectProbes, s.authenticated))
+	probes.Get("/healthz", s.health)
+	probes.Get("/readyz", s.ready)
+	r.With(unless(!s.cfg.ProtectMetrics, s.authenticated)).
+		Method(http.MethodGet, "/metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
 	return r
 }
 
@@ -61,7 +69,7 @@ func (s *Server) methodNotAllowed(routes chi.Routes) http.HandlerFunc {
 }
 
 // failUnread refuses a request whose body, if any, was not looked at.
-func (s *Server) failUnread(w http.ResponseWriter, r *http.Request, err *apiError) {
+func (s *Server) failUnread(w http.ResponseWriter, r *http.Request, err error) {
 	recordOf(r).bodyLeft = s.newBody(w, r)
 	s.fail(w, r, err)
 }

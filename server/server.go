@@ -59,6 +59,7 @@ func New(cfg Config, models *engine.Registry, log zerolog.Logger) (*Server, erro
 		Auto:            cfg.Models,
 		FFmpeg:          cfg.FFmpeg,
 		Observer:        s.metrics.observer,
+		Charge:          s.charge,
 	})
 	s.cutCtx, s.cut = context.WithCancel(context.Background())
 	s.handler = s.routes()

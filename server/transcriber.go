@@ -33,6 +33,8 @@ type TranscriberConfig struct {
 	Auto []string
 	// Observer is told about every model's batches, for metrics; nil: nobody is.
 	Observer func(model engine.ModelInfo) batcher.Observer
+	// Charge is told how much audio was decoded for whom, before it waits for the model; nil: nobody is.
+	Charge func(caller string, audio time.Duration)
 }
 
 // Transcriber takes audio and wishes to a [Transcript]: decode, cut into windows, wait in a lane, run on the model. It keeps one
@@ -147,6 +149,9 @@ func (t *Transcriber) open(ctx context.Context, in Input, model engine.ModelInfo
 	}
 	if in.Decoded != nil {
 		in.Decoded()
+	}
+	if t.cfg.Charge != nil {
+		t.cfg.Charge(in.Caller, sampleTime(p.length()))
 	}
 	return p, &Transcript{
 		Task:     in.Options.Task,

@@ -44,6 +44,7 @@ func (s *Server) admitted(answer func(r *http.Request) (*reply, error)) http.Han
 			return answer(r)
 		}()
 		place.free() // before the answer, so that a caller who has it finds the place free
+		rec.leave()
 		if err != nil {
 			s.fail(w, r, err)
 			return
