@@ -95,6 +95,15 @@ type PCM struct {
 	kept []*samples // of Channels
 }
 
+// NewPCM returns mono samples at 16 kHz, at least one, each in [-1, 1] and finite, as what Decode might have returned. They are
+// not copied, and stay the caller's too, who must not change them any more.
+func NewPCM(x []float32) *PCM {
+	return &PCM{
+		Samples: x, Channels: [][]float32{x}, kept: []*samples{{x: x}},
+		Info: Info{SampleRate: SampleRate, Channels: 1, Duration: time.Duration(len(x)) * time.Second / SampleRate},
+	}
+}
+
 // Close gives back the memory or the file that the samples lie in. Nobody may look at
 // them any more, or at parts of them: those in a file are gone at once. Without Close
 // they go when the PCM is collected. A second call does nothing.

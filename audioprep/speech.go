@@ -155,19 +155,23 @@ func (t *track) findActive() {
 		if !t.ended && to+floorFrames > n {
 			return
 		}
-		t.sorted = append(t.sorted[:0], t.measured.span(max(0, from-floorFrames), min(n, to+floorFrames))...)
-		slices.Sort(t.sorted)
-		floor, top := t.sorted[len(t.sorted)/10], t.sorted[len(t.sorted)*95/100]
-		limit := floor + min(overFloorDB, (top-floor)/2)
-		if top-floor < steadyDB {
-			limit = floor - steadyDB // all the same: leave it to the judge
-		}
-		limit = max(silenceDB, limit)
+		limit := max(silenceDB, t.overFloor(max(0, from-floorFrames), min(n, to+floorFrames), overFloorDB))
 		for i := from; i < to; i++ {
 			t.active.add(t.measured.at(i) > limit)
 			t.limits.add(limit)
 		}
 	}
+}
+
+// overFloor is the level above which a frame stands out of the frames [from, to): so many dB over their noise floor.
+func (t *track) overFloor(from, to int, over float32) float32 {
+	t.sorted = append(t.sorted[:0], t.measured.span(from, to)...)
+	slices.Sort(t.sorted)
+	floor, top := t.sorted[len(t.sorted)/10], t.sorted[len(t.sorted)*95/100]
+	if top-floor < steadyDB {
+		return floor - steadyDB // all the same: leave it to the judge
+	}
+	return floor + min(over, (top-floor)/2)
 }
 
 // judge marks as speech the active frames around which a second is neither
