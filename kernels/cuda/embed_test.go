@@ -1,0 +1,51 @@
+package cuda
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestModules(t *testing.T) {
+	sources, err := filepath.Glob("*.cu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := Modules()
+	if len(all) != len(sources) {
+		t.Errorf("%d modules of %d sources", len(all), len(sources))
+	}
+	for _, m := range all {
+		if _, err := os.Stat(m.Name + ".cu"); err != nil {
+			t.Error(err)
+		}
+		if s := string(m.SM80); !strings.Contains(s, ".target sm_80") || !strings.Contains(s, ".version 8.0") {
+			t.Errorf("%s: not PTX 8.0 for sm_80", m.Name)
+		}
+		if s := string(m.SM75); !strings.Contains(s, ".target sm_75") || strings.Contains(s, "_bf16(") {
+			t.Errorf("%s: not for sm_75 alone", m.Name)
+		}
+	}
+}
+
+// TestPTXCurrent fails when PTX is not what NVRTC makes of the sources now.
+func TestPTXCurrent(t *testing.T) {
+	gen(t, "-check")
+}
+
+// gen runs the generator. Without the wheels that it needs the test is skipped, except in CI.
+func gen(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"run", "-C", "_gen", "."}, args...)...)
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "GOOS=", "GOARCH=", "CGO_ENABLED=0")
+	out, err := cmd.CombinedOutput()
+	if err != nil && strings.Contains(string(out), "scripts/cuda/setup.sh") && os.Getenv("CI") == "" {
+		t.Skipf("NOT CHECKED: %s", out)
+	}
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", cmd, err, out)
+	}
+	return string(out)
+}
