@@ -1,0 +1,255 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// alter changes a job's record, and what else edit writes, in one transaction.
+func (s *Store) alter(id string, edit func(tx *bolt.Tx, j *Job) error) (*Job, error) {
+	var changed *Job
+	err := s.db.update(func(tx *bolt.Tx) (func(), error) {
+		value := tx.Bucket(bucketJobs).Get([]byte(id))
+		if value == nil {
+			return nil, ErrNotFound
+		}
+		j, err := decodeJob(id, value) // not the index's, which may lack a change of this same commit
+		if err != nil {
+			return nil, &CorruptError{s.db.path, err}
+		}
+		if err := edit(tx, j); err != nil {
+			return nil, err
+		}
+		changed = j
+		return func() { s.index.put(j) }, putJob(tx, j)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
+// Begin says that a job runs now. event is its event where it never ran before.
+func (s *Store) Begin(id string, event []byte) (*Job, error) {
+	return s.alter(id, func(tx *bolt.Tx, j *Job) error {
+		if j.State.Over() {
+			return ErrOver
+		}
+		j.State = Running
+		if !j.Started.IsZero() {
+			return nil
+		}
+		j.Started = s.cfg.Now()
+		return appendEvents(tx, j, [][]byte{event})
+	})
+}
+
+// Requeue says that a job doesn't run any more, but is to.
+func (s *Store) Requeue(id string) error {
+	_, err := s.alter(id, func(tx *bolt.Tx, j *Job) error {
+		if j.State.Over() {
+			return ErrOver
+		}
+		j.State = Queued
+		return nil
+	})
+	return err
+}
+
+// SetAudio gives a job its audio, which is then the job's.
+func (s *Store) SetAudio(id string, audio *Incoming) error {
+	n := audio.Bytes()
+	if err := audio.settle(id); err != nil {
+		return err
+	}
+	_, err := s.alter(id, func(tx *bolt.Tx, j *Job) error {
+		if j.State.Over() {
+			return ErrOver
+		}
+		j.AudioBytes = n
+		return nil
+	})
+	if err != nil {
+		os.Remove(s.audioPath(id))
+		return err
+	}
+	audio.settled()
+	return nil
+}
+
+// SetLength says how long a job's audio is.
+func (s *Store) SetLength(id string, length time.Duration) error {
+	_, err := s.alter(id, func(tx *bolt.Tx, j *Job) error {
+		j.Length = length
+		return nil
+	})
+	return err
+}
+
+// AddPiece keeps a piece of what is done of a job, which is audio of the given length, and the events that come of it. When it
+// returns both are on disk.
+func (s *Store) AddPiece(id string, piece []byte, heard time.Duration, events [][]byte) error {
+	_, err := s.alter(id, func(tx *bolt.Tx, j *Job) error {
+		if j.State.Over() {
+			return ErrOver
+		}
+		b, err := tx.Bucket(bucketPieces).CreateBucketIfNotExists([]byte(id))
+		if err != nil {
+			return err
+		}
+		j.Pieces++
+		j.Heard += heard
+		j.StoredBytes += int64(len(piece))
+		if err := b.Put(number(uint64(j.Pieces)), seal(piece)); err != nil {
+			return err
+		}
+		return appendEvents(tx, j, events)
+	})
+	return err
+}
+
+// Finish says that a job is done, and keeps its result. Its audio and its pieces go.
+func (s *Store) Finish(id string, result []byte, events [][]byte) error {
+	return s.end(id, func(tx *bolt.Tx, j *Job) error {
+		j.State, j.Heard = Done, j.Length
+		j.StoredBytes += int64(len(result))
+		if err := tx.Bucket(bucketResults).Put([]byte(id), seal(result)); err != nil {
+			return err
+		}
+		return appendEvents(tx, j, events)
+	})
+}
+
+// Fail says that a job has failed, for good.
+func (s *Store) Fail(id string, why Failure, events [][]byte) error {
+	return s.end(id, func(tx *bolt.Tx, j *Job) error {
+		j.State, j.Failure = Failed, &why
+		return appendEvents(tx, j, events)
+	})
+}
+
+// Cancel says that a job isn't wanted any more. The error is ErrOver, or ErrNotFound.
+func (s *Store) Cancel(id string, events [][]byte) error {
+	return s.end(id, func(tx *bolt.Tx, j *Job) error {
+		j.State = Cancelled
+		return appendEvents(tx, j, events)
+	})
+}
+
+// end makes a job one that is over.
+func (s *Store) end(id string, edit func(tx *bolt.Tx, j *Job) error) error {
+	_, err := s.alter(id, func(tx *bolt.Tx, j *Job) error {
+		if j.State.Over() {
+			return ErrOver
+		}
+		j.StoredBytes -= contentBytes(tx.Bucket(bucketPieces).Bucket([]byte(id)))
+		if err := dropBucket(tx.Bucket(bucketPieces), id); err != nil {
+			return err
+		}
+		j.Finished, j.AudioBytes = s.cfg.Now(), 0
+		if j.Hook != nil {
+			j.Hook.State, j.Hook.Next = HookPending, j.Finished
+		}
+		return edit(tx, j)
+	})
+	if err == nil {
+		err = removeFile(s.audioPath(id))
+	}
+	return err
+}
+
+// contentBytes is what the values in a bucket take, without their checksums. The bucket may be nil.
+func contentBytes(b *bolt.Bucket) (n int64) {
+	if b == nil {
+		return 0
+	}
+	c := b.Cursor()
+	for key, value := c.First(); key != nil; key, value = c.Next() {
+		n += int64(len(value) - checksumBytes)
+	}
+	return n
+}
+
+// dropBucket deletes the bucket of a job, if there is one.
+func dropBucket(in *bolt.Bucket, id string) error {
+	if in.Bucket([]byte(id)) == nil {
+		return nil
+	}
+	return in.DeleteBucket([]byte(id))
+}
+
+func removeFile(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Delete removes what is left of a job that is over. The error is ErrUnfinished, or ErrNotFound.
+func (s *Store) Delete(id string) error { return s.delete(id, nil) }
+
+// delete removes a job that is over, if may lets it.
+func (s *Store) delete(id string, may func(j *Job) bool) error {
+	return s.db.update(func(tx *bolt.Tx) (func(), error) {
+		value := tx.Bucket(bucketJobs).Get([]byte(id))
+		if value == nil {
+			return nil, ErrNotFound
+		}
+		j, err := decodeJob(id, value)
+		if err != nil {
+			return nil, &CorruptError{s.db.path, err}
+		}
+		if !j.State.Over() || may != nil && !may(j) {
+			return nil, ErrUnfinished
+		}
+		for _, name := range [][]byte{bucketPieces, bucketEvents} {
+			if err := dropBucket(tx.Bucket(name), id); err != nil {
+				return nil, err
+			}
+		}
+		for _, name := range [][]byte{bucketRequests, bucketResults, bucketJobs} {
+			if err := tx.Bucket(name).Delete([]byte(id)); err != nil {
+				return nil, err
+			}
+		}
+		return func() { s.index.remove(id) }, nil
+	})
+}
+
+// Sweep removes the jobs that have been over for longer than Config.Keep and whose webhook, if any, isn't to be called any more. It
+// returns how many there were.
+func (s *Store) Sweep() (n int, err error) {
+	before := s.cfg.Now().Add(-s.cfg.Keep)
+	expired := func(j *Job) bool {
+		return j.State.Over() && j.Finished.Before(before) && (j.Hook == nil || j.Hook.State != HookPending)
+	}
+	var ids []string
+	s.index.each(func(j *Job) bool {
+		if expired(j) {
+			ids = append(ids, j.ID)
+		}
+		return true
+	})
+	for _, id := range ids {
+		switch err := s.delete(id, expired); {
+		case err == nil:
+			n++
+		case !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrUnfinished):
+			return n, fmt.Errorf("sweep: %w", err)
+		}
+	}
+	return n, nil
+}
+
+// Expires is when a job that is over goes; zero while it isn't.
+func (s *Store) Expires(j *Job) time.Time {
+	if j.Finished.IsZero() {
+		return time.Time{}
+	}
+	return j.Finished.Add(s.cfg.Keep)
+}
