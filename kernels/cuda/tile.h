@@ -2,6 +2,23 @@
 #pragma once
 #include "epilogue.h"
 
+// Rows are an operand's rows as they lie.
+template <class T> struct Rows {
+  View<T> view;
+  int n, k;
+  struct Row {
+    const u16 *p;
+    int index;
+  };
+  DEVICE_MEMBER Row row(int r) const { return {(const u16 *)view.p + (size_t)r * view.ld, r < n ? r : -1}; }
+  // chunk is where 8 elements are, in 16 bits each, and how many bytes of them count.
+  DEVICE_MEMBER const u16 *chunk(const Row &r, int at, int *bytes) const {
+    *bytes = r.index >= 0 ? max(0, min(16, (k - at) * 2)) : 0;
+    return *bytes ? r.p + at : (const u16 *)view.p;
+  }
+  DEVICE_MEMBER u16 element(const Row &r, int at) const { return r.index >= 0 && at < k ? view.element(r.index, at) : 0; }
+};
+
 // Tile is BM x BN outputs, computed by warps of WM x WN each, over stages of BK in k.
 template <class T, int BM, int BN, int BK, int WM, int WN, int STAGES> struct Tile {
   static const int THREADS = BM / WM * (BN / WN) * 32;
@@ -22,7 +39,7 @@ template <class T, int BM, int BN, int BK, int WM, int WN, int STAGES> struct Ti
   }
 
   // Loader copies R rows of an operand, each thread the same chunk of every so many rows.
-  template <class Operand, int R, bool ALIGNED> struct Loader {
+  template <class Operand, int R, bool WHOLE> struct Loader {
     static const int N = R * CHUNKS / THREADS;
     const Operand operand;
     typename Operand::Row rows[N];
@@ -37,7 +54,7 @@ template <class T, int BM, int BN, int BK, int WM, int WN, int STAGES> struct Ti
 #pragma unroll
       for (int i = 0; i < N; i++) {
         u16 *at = to + place(threadIdx.x / CHUNKS + i * (THREADS / CHUNKS), chunk);
-        if (ALIGNED) {
+        if (WHOLE) {
           int bytes;
           const u16 *from = operand.chunk(rows[i], k + chunk * 8, &bytes);
           cp_async16(at, from, bytes);
@@ -50,9 +67,9 @@ template <class T, int BM, int BN, int BK, int WM, int WN, int STAGES> struct Ti
   };
 
   // multiply leaves the products of rows m0.. of a and rows n0.. of b, of length k, in sums. The ring is free when it returns.
-  template <bool ALIGNED, class A, class B> static DEVICE_MEMBER void multiply(Sums &sums, const A &a, int m0, const B &b, int n0, int k) {
+  template <bool WHOLE, class A, class B> static DEVICE_MEMBER void multiply(Sums &sums, const A &a, int m0, const B &b, int n0, int k) {
     DYN_SHARED(u16, ring);
-    Loader<A, BM, ALIGNED> left(a, m0);
+    Loader<A, BM, WHOLE> left(a, m0);
     Loader<B, BN, true> right(b, n0);
     auto load = [&](int stage, int step) {
       left.load(ring + stage * STAGE, step * BK);

@@ -1,8 +1,9 @@
-// Eight elements at a time: 16 bytes of a 16-bit format are one access where they are aligned. What is aligned, and whole, the caller
-// knows; otherwise n elements are moved one by one.
+// Tensors as kernels see them, and how rows of them are read and written: eight elements at a time, in accesses of 16 bytes where rows
+// are aligned to that.
 #pragma once
 #include "dev.h"
 
+// load8 reads n elements, at most 8, and zeros for the rest.
 template <class T> DEVICE void load8(float *v, const u16 *p, int n, bool aligned) {
   u16 h[8] = {};
   if (aligned && n >= 8) {
@@ -53,3 +54,31 @@ DEVICE void store8(float *p, const float *v, int n, bool aligned) {
       if (i < n) p[i] = v[i];
   }
 }
+
+// A tensor is three parameters of a kernel: its address, the distance of its rows, and its kind, which is a sum of these.
+enum { SINGLE = 1, ALIGNED_ROWS = 2 }; // float32, not the storage format; every row starts on 16 bytes
+
+template <class T> struct View {
+  void *p;
+  int ld, kind;
+
+  DEVICE_MEMBER View(const void *p, int ld, int kind) : p((void *)p), ld(ld), kind(kind) {}
+  DEVICE_MEMBER explicit operator bool() const { return p != nullptr; }
+
+  // load reads n elements of a row from column c on, a multiple of 8: 8 of them where n is 8 or more, and zeros for the rest.
+  DEVICE_MEMBER void load(float *v, int row, int c, int n) const {
+    const size_t at = (size_t)row * ld + c;
+    if (kind & SINGLE) load8(v, (const float *)p + at, n, kind & ALIGNED_ROWS);
+    else load8<T>(v, (const u16 *)p + at, n, kind & ALIGNED_ROWS);
+  }
+  DEVICE_MEMBER void store(const float *v, int row, int c, int n) const {
+    const size_t at = (size_t)row * ld + c;
+    if (kind & SINGLE) store8((float *)p + at, v, n, kind & ALIGNED_ROWS);
+    else store8<T>((u16 *)p + at, v, n, kind & ALIGNED_ROWS);
+  }
+  // element is one element in the storage format.
+  DEVICE_MEMBER u16 element(int row, int c) const {
+    const size_t at = (size_t)row * ld + c;
+    return kind & SINGLE ? T::put(((const float *)p)[at]) : ((const u16 *)p)[at];
+  }
+};

@@ -16,7 +16,7 @@ const nvrtcWheel = "nvidia-cuda-nvrtc-cu12==12.0.140"
 
 // nvrtc is NVIDIA's run-time compiler. It needs no GPU.
 type nvrtc struct {
-	version                                                  uintptr
+	version                                                     uintptr
 	create, destroy, compile, ptxSize, ptx, logSize, compileLog uintptr
 }
 
