@@ -21,7 +21,8 @@ import (
 )
 
 // commandLine is every command with one line of help. Each flag can also be set through the
-// environment, as HARK_ and its name in capitals: --log-level is HARK_LOG_LEVEL. --models-dir is HARK_MODELS.
+// environment, as HARK_ and its name in capitals: --log-level is HARK_LOG_LEVEL. But --models-dir is HARK_MODELS, and --api-keys
+// HARK_API_KEYS_FILE, since HARK_API_KEYS holds keys.
 type commandLine struct {
 	ModelsDir string `env:"HARK_MODELS" placeholder:"DIR" help:"Where models are kept (default: hark/models in the user's cache folder)."`
 
@@ -29,6 +30,7 @@ type commandLine struct {
 	Serve      serveCmd      `cmd:"" help:"Answer transcription requests over HTTP."`
 	Inspect    inspectCmd    `cmd:"" help:"Say what audio files are, what is wrong with them and what they would cost."`
 	Models     modelsCmd     `cmd:"" help:"List, fetch, describe and remove models."`
+	Keys       keysCmd       `cmd:"" help:"Make API keys for a server."`
 	Doctor     doctorCmd     `cmd:"" help:"Say what this machine has, what will be used and what is missing."`
 	Bench      benchCmd      `cmd:"" help:"Measure how fast models run here, or how a server bears load."`
 	Sim        simCmd        `cmd:"" help:"Show what ways of forming batches do under load, on a made-up device."`
@@ -98,7 +100,7 @@ func newParser(cli *commandLine, stdout, stderr io.Writer, exit func(int)) (*kon
 			"max_beam_size":  fmt.Sprint(maxBeamSize),
 			"max_batch_wait": batcher.MaxBatchWait.String(),
 		},
-		kong.ExplicitGroups([]kong.Group{{Key: "scheduling", Title: "Scheduling:"}}),
+		kong.ExplicitGroups([]kong.Group{{Key: "scheduling", Title: "Scheduling:"}, {Key: "access", Title: "Who may call:"}}),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
 		kong.Writers(stdout, stderr),
 		kong.Exit(exit),

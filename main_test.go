@@ -22,7 +22,9 @@ func TestMain(m *testing.M) {
 //	serve ARG...            start hark serve on a free port and wait until it is ready; $URL and $ADDR are where
 //	shutdown                ask the server to stop; it must end well
 //	http STATUS METHOD URL [NAME=VALUE|NAME=@FILE]...
-//	                        send a request, as a form if there are fields; the answer is stdout
+//	                        send a request, as a form if there are fields, with the API key in $KEY if there is one; the answer is stdout
+//	await STATUS METHOD URL [NAME=VALUE|NAME=@FILE]...
+//	                        the same, again and again until the status is as wanted
 //
 // and the condition [model:NAME], true where the model is here. With CI set it's always true: there, nothing that
 // needs a model is skipped. With -short it's always false.
@@ -46,7 +48,7 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"loop": scriptLoop, "silence": scriptSilence, "heard": scriptHeard, "serve": scriptServe, "shutdown": scriptShutdown, "http": scriptHTTP,
+			"loop": scriptLoop, "silence": scriptSilence, "heard": scriptHeard, "serve": scriptServe, "shutdown": scriptShutdown, "http": scriptHTTP, "await": scriptAwait,
 		},
 	})
 }
@@ -65,8 +67,11 @@ func TestEveryFlagHasItsVariable(t *testing.T) {
 				continue
 			}
 			want := "HARK_" + upper(f.Name)
-			if f.Name == "models-dir" {
+			switch f.Name {
+			case "models-dir":
 				want = "HARK_MODELS"
+			case "api-keys":
+				want = "HARK_API_KEYS_FILE"
 			}
 			if !slices.Equal(f.Envs, []string{want}) {
 				t.Errorf("flag --%s of %s: got variables %v, want %s", f.Name, n.FullPath(), f.Envs, want)

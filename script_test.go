@@ -190,9 +190,32 @@ func scriptHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: http STATUS METHOD URL [NAME=VALUE|NAME=@FILE]...")
 	}
+	status, text := sendHTTP(ts, args[1:])
+	ts.Stdout().Write(text)
+	if status != args[0] {
+		ts.Fatalf("got status %s, want %s: %s", status, args[0], text)
+	}
+}
+
+// scriptAwait sends a request until the answer is the one wanted.
+func scriptAwait(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: await STATUS METHOD URL [NAME=VALUE|NAME=@FILE]...")
+	}
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if status, text := sendHTTP(ts, args[1:]); status == args[0] {
+			ts.Stdout().Write(text)
+			return
+		}
+	}
+	ts.Fatalf("never got status %s", args[0])
+}
+
+// sendHTTP sends METHOD URL and fields as a form, and with it what $KEY holds as the API key.
+func sendHTTP(ts *testscript.TestScript, args []string) (status string, text []byte) {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
-	for _, field := range args[3:] {
+	for _, field := range args[2:] {
 		name, value, ok := strings.Cut(field, "=")
 		if !ok {
 			ts.Fatalf("field %q has no =", field)
@@ -208,21 +231,21 @@ func scriptHTTP(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Check(form.Close())
-	request, err := http.NewRequest(args[1], args[2], nil)
+	request, err := http.NewRequest(args[0], args[1], nil)
 	ts.Check(err)
-	if len(args) > 3 {
+	if len(args) > 2 {
 		request.Body = io.NopCloser(&body)
 		request.ContentLength = int64(body.Len())
 		request.Header.Set("Content-Type", form.FormDataContentType())
+	}
+	if key := ts.Getenv("KEY"); key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
 	}
 	client := http.Client{Timeout: patience}
 	answer, err := client.Do(request)
 	ts.Check(err)
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
+	text, err = io.ReadAll(answer.Body)
 	ts.Check(err)
-	ts.Stdout().Write(text)
-	if strconv.Itoa(answer.StatusCode) != args[0] {
-		ts.Fatalf("got status %d, want %s: %s", answer.StatusCode, args[0], text)
-	}
+	return strconv.Itoa(answer.StatusCode), text
 }

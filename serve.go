@@ -38,6 +38,7 @@ type serveCmd struct {
 	LogLevel  string `enum:"debug,info,warn,error" default:"info" placeholder:"WORD" help:"Least important lines to log: ${enum} (default: ${default})."`
 	LogFormat string `enum:"auto,text,json" default:"auto" placeholder:"WORD" help:"How to log: ${enum}; auto is text on a terminal and json elsewhere (default: ${default})."`
 
+	accessFlags     `embed:""`
 	schedulingFlags `embed:""`
 	ffmpegFlags     `embed:""`
 	deviceFlags     `embed:""`
@@ -48,6 +49,10 @@ func (s *serveCmd) Run(ctx context.Context, c *console, cli *commandLine) error 
 		return err
 	}
 	scheduling, err := s.schedulingFlags.config()
+	if err != nil {
+		return err
+	}
+	doors, err := s.accessFlags.open()
 	if err != nil {
 		return err
 	}
@@ -73,6 +78,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, cli *commandLine) error 
 	defer registry.Close()
 	cfg := s.config(scheduling)
 	cfg.FFmpeg = ffmpeg
+	s.accessFlags.set(&cfg, doors)
 	srv, err := server.New(cfg, registry, log)
 	if err != nil {
 		return &usage{err}
@@ -84,17 +90,18 @@ func (s *serveCmd) Run(ctx context.Context, c *console, cli *commandLine) error 
 	if ffmpeg != nil {
 		log.Info().Str("path", ffmpeg.Path()).Str("version", ffmpeg.Version()).Msg("ffmpeg decodes what hark does not")
 	}
-	s.announce(log, loader, listener.Addr())
+	s.announce(log, loader, doors, listener.Addr())
 
 	// The port is open from the start, /readyz says when the models are loaded and warm.
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
+	s.accessFlags.watch(ctx, doors, log)
 	go func() {
 		if err := srv.Warm(ctx); err != nil && ctx.Err() == nil {
 			giveUp(err)
 		}
 	}()
-	err = srv.Serve(ctx, listener)
+	err = srv.Serve(ctx, doors.guard(listener))
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause // a model that can't be had
 	}
@@ -158,16 +165,22 @@ func (s *serveCmd) config(scheduling batcher.Config) server.Config {
 }
 
 // announce logs where the server listens and what it computes on.
-func (s *serveCmd) announce(log zerolog.Logger, l *loader, addr net.Addr) {
+func (s *serveCmd) announce(log zerolog.Logger, l *loader, d doors, addr net.Addr) {
 	device := l.device.Info()
 	log.Info().Str("device", device.Kind).Str("why", l.why).Str("cpu", device.Name).Str("code", device.Detail).Msg("device")
-	url, tcp := "http://"+addr.String(), addr.(*net.TCPAddr)
+	url, tcp := d.scheme()+"://"+addr.String(), addr.(*net.TCPAddr)
 	if tcp.IP.IsUnspecified() { // all of this machine's addresses, of which this one works from here
-		url = fmt.Sprintf("http://localhost:%d", tcp.Port)
+		url = fmt.Sprintf("%s://localhost:%d", d.scheme(), tcp.Port)
 	}
 	log.Info().Str("url", url).Strs("models", s.Model).Msg("listening")
-	if !tcp.IP.IsLoopback() {
-		log.Warn().Msg("whoever reaches this machine can use the server: it asks for no key")
+	switch {
+	case d.keys == nil && !tcp.IP.IsLoopback():
+		log.Warn().Msg("whoever reaches this machine can use the server: it asks for no key; --api-keys has it ask for one")
+	case d.keys != nil && d.cert == nil && !tcp.IP.IsLoopback():
+		log.Warn().Msg("keys and audio cross the network in the clear: give --tls-cert and --tls-key, or put a proxy with TLS before the server")
+	}
+	if d.keys != nil {
+		log.Info().Int("keys", d.keys.Len()).Msg("callers need a key")
 	}
 }
 

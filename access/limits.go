@@ -126,7 +126,7 @@ type Standing struct {
 	Reset time.Duration
 }
 
-// tighter orders standings by what is left, as a part of the whole.
+// tighter orders standings by what is left, as a part of the whole, then by what is left.
 func tighter(a, b Standing) int {
-	return cmp.Compare(a.Remaining*b.Limit, b.Remaining*a.Limit)
+	return cmp.Or(cmp.Compare(a.Remaining*b.Limit, b.Remaining*a.Limit), cmp.Compare(a.Remaining, b.Remaining))
 }
