@@ -35,13 +35,14 @@ func (b *bucket) settle(now time.Time) {
 	b.at = now
 }
 
-// until is how long it takes to fill to a level, 0 if it is that full.
+// until is how long it takes to fill to a level, in whole ms, 0 if it is that full.
 func (b *bucket) until(level float64) time.Duration {
 	missing := level - b.level
 	if missing <= 0 {
 		return 0
 	}
-	return time.Duration(math.Ceil(missing / b.size * float64(b.period)))
+	const rounding = 1e-6 // of a ms, which the division may be off by
+	return time.Duration(math.Ceil(missing/b.size*float64(b.period.Milliseconds())-rounding)) * time.Millisecond
 }
 
 func (b *bucket) standing() Standing {

@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// leastAudio is how many seconds have to be left for a request to be let in: with less, an instant after it was used up would do.
+const leastAudio = 1
+
 // Caller is who has a key, and what he has used of his limits. It's safe for concurrent use.
 type Caller struct {
 	name string
@@ -55,8 +58,8 @@ func (c *Caller) Enter(now time.Time) error {
 			continue
 		}
 		b.settle(now)
-		if b.level <= 0 {
-			return &LimitError{Kind: Audio, Limit: words, Wait: max(b.until(0), time.Millisecond)}
+		if wait := b.until(leastAudio); wait > 0 {
+			return &LimitError{Kind: Audio, Limit: words, Wait: wait}
 		}
 	}
 	if l.RequestsPerMinute > 0 {

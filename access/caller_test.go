@@ -48,7 +48,7 @@ func TestAudio(t *testing.T) {
 	}
 	c.Charge(90*time.Second, day) // more than there was: it's owed
 	e := refusal(t, c.Enter(day))
-	if e.Kind != Audio || e.Limit != "1m0s of audio a minute" || e.Wait != 30*time.Second {
+	if e.Kind != Audio || e.Limit != "1m0s of audio a minute" || e.Wait != 31*time.Second {
 		t.Errorf("got %+v", e)
 	}
 	if s := c.Standings(day)[Audio]; s != (Standing{60, 0, 90 * time.Second}) {

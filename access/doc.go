@@ -22,6 +22,6 @@
 // rpm is how many requests a minute a caller may begin, audio-per-minute and audio-per-hour how much audio he may have
 // transcribed, concurrent how many requests may be under way at once. Requests and audio are each a bucket that is full at first and
 // fills at the stated rate: bursts are welcome, the long run is held to the rate. How long a file is shows when it has been
-// decoded, so a request is let in while there is anything left and what it had is owed afterwards: a bucket may be below zero.
+// decoded, so a request is let in while there is a second left and what it had is owed afterwards: a bucket may be below zero.
 // A file that alone has more than an hour's audio thus still gets through, and the next one waits for longer.
 package access
