@@ -78,16 +78,31 @@ func (s *Server) transcribe(r *http.Request, d dialect) (*reply, error) {
 	received := time.Since(begin)
 
 	t, err := s.run(r, up, wishes, model, begin)
-	var option *engine.OptionError
-	if d.openAI && errors.As(err, &option) && option.Option == "task" {
-		return nil, badField("model", "unsupported_value", "%s", option.Reason) // OpenAI's calls have no field task
-	}
 	if err != nil {
-		return nil, up.aboutFile(err)
+		return nil, up.aboutFile(inDialect(err, d))
 	}
 	rec.transcript = t
 	s.metrics.countTranscript(t)
+	answer, err := present(t, wishes, d)
+	if err != nil {
+		return nil, err
+	}
+	answer.header.Set("Server-Timing", serverTiming(received, t))
+	return answer, nil
+}
 
+// inDialect says of a task that the model can't do which field would help.
+func inDialect(err error, d dialect) error {
+	var option *engine.OptionError
+	if d.openAI && errors.As(err, &option) && option.Option == "task" {
+		return badField("model", "unsupported_value", "%s", option.Reason) // OpenAI's calls have no field task
+	}
+	return err
+}
+
+// present makes the answer of a transcript, by what was asked for.
+func present(t *Transcript, wishes *wishes, d dialect) (*reply, error) {
+	var err error
 	var text []byte
 	detail := Detail{Segments: wishes.segments, Words: wishes.words}
 	if wishes.format == VerboseJSON && !d.openAI {
@@ -108,7 +123,6 @@ func (s *Server) transcribe(r *http.Request, d dialect) (*reply, error) {
 	for _, fault := range t.Audio.Faults {
 		h.Add("X-Hark-Warning", headerText("audio: "+fault))
 	}
-	h.Set("Server-Timing", serverTiming(received, t))
 	return &reply{h, wishes.format.ContentType(), text}, nil
 }
 
