@@ -1,0 +1,530 @@
+package live
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hark/audioprep"
+	"hark/engine"
+)
+
+// Sound of these tests counts: the magnitude of sample i is i/slot. So whoever hears a stretch of it knows where it lies. Its sign
+// makes a tone of 1 kHz, with a pause of a second in seven. A word is spoken in every wordSlots slots, and heard if its middle is.
+const (
+	slot      = 160 // samples
+	wordSlots = 30
+)
+
+// counting is the sound of slots [from, to), as 16-bit PCM at 16 kHz.
+func counting(from, to int) []byte {
+	var raw []byte
+	for i := from; i < to; i++ {
+		for j := range slot {
+			v := int16(i)
+			if i/100%7 > 0 && j/8%2 > 0 {
+				v = -v
+			}
+			raw = binary.LittleEndian.AppendUint16(raw, uint16(v))
+		}
+	}
+	return raw
+}
+
+// counted are the words that are spoken in slots [from, to).
+func counted(from, to int) string {
+	var b strings.Builder
+	for w := (from + wordSlots/2) / wordSlots; w*wordSlots+wordSlots/2 < to; w++ {
+		if w*wordSlots+wordSlots/2 >= from {
+			fmt.Fprintf(&b, " w%d", w)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func slotOf(sample float32) int { return int(math.Round(math.Abs(float64(sample)) * (1 << 15))) }
+
+// listener hears words in counting sound. Of a partial request it mishears the last word.
+type listener struct {
+	mu       sync.Mutex
+	requests []Request
+	hold     chan struct{} // if set, requests wait for it
+	errs     []error       // what the next whole requests fail with
+	begun    chan struct{}
+}
+
+func newListener() *listener { return &listener{begun: make(chan struct{}, 10_000)} }
+
+func (l *listener) Transcribe(ctx context.Context, r Request) (*engine.Result, error) {
+	l.mu.Lock()
+	l.requests = append(l.requests, r)
+	hold := l.hold
+	var err error
+	if !r.Partial && len(l.errs) > 0 {
+		err, l.errs = l.errs[0], l.errs[1:]
+	}
+	l.mu.Unlock()
+	l.begun <- struct{}{}
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if err != nil || len(r.Samples) == 0 {
+		return &engine.Result{}, err
+	}
+	from, to := slotOf(r.Samples[0]), slotOf(r.Samples[len(r.Samples)-1])+1
+	words := strings.Fields(counted(from, to))
+	result := &engine.Result{Language: "en"}
+	for i, w := range words {
+		if r.Partial && i == len(words)-1 {
+			w += strconv.Itoa(len(r.Samples)) + "."
+		}
+		k, _ := strconv.Atoi(words[i][1:])
+		start := float64(k*wordSlots-from) / 100
+		result.Segments = append(result.Segments, engine.Segment{Text: " " + w, Start: start, End: start + 0.3})
+	}
+	return result, nil
+}
+
+func (l *listener) set(change func(l *listener)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(l)
+}
+
+// log keeps events.
+type log struct {
+	mu       sync.Mutex
+	events   []Event
+	partials map[Outcome]int
+	turns    int
+	failed   int
+	first    int
+	news     chan struct{}
+}
+
+func newLog() *log { return &log{news: make(chan struct{}, 100_000), partials: map[Outcome]int{}} }
+
+func (l *log) emit(e Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.events = append(l.events, e)
+	l.news <- struct{}{}
+}
+
+func (l *log) TurnDone(_ time.Duration, err error) {
+	l.turns++
+	if err != nil {
+		l.failed++
+	}
+}
+func (l *log) PartialDone(o Outcome)   { l.partials[o]++ }
+func (l *log) FirstText(time.Duration) { l.first++ }
+
+// await waits for the nth event of a kind.
+func await[E Event](t *testing.T, l *log, n int) E {
+	t.Helper()
+	timeout := time.After(time.Minute)
+	for {
+		l.mu.Lock()
+		seen := 0
+		for _, e := range l.events {
+			if e, ok := e.(E); ok {
+				if seen++; seen == n {
+					l.mu.Unlock()
+					return e
+				}
+			}
+		}
+		l.mu.Unlock()
+		select {
+		case <-l.news:
+		case <-timeout:
+			t.Fatalf("there is no %T number %d among %v", *new(E), n, l.events)
+		}
+	}
+}
+
+// check holds events to what Session promises, and returns the items' texts, in order.
+func (l *log) check(t *testing.T) (texts []string) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	deltas, segments, numbers := map[string]string{}, map[string]string{}, map[string]int{}
+	committed, ended := map[string]bool{}, map[string]bool{}
+	last, previous := 0.0, ""
+	for _, e := range l.events {
+		switch e := e.(type) {
+		case Delta:
+			deltas[e.Item] += e.Text
+			if e.Text == "" || ended[e.Item] {
+				t.Errorf("%#v is empty or too late", e)
+			}
+		case Segment:
+			segments[e.Item] += e.Text
+			if e.Number != numbers[e.Item] || e.Start < last-0.001 || e.End < e.Start {
+				t.Errorf("%#v: want number %d, from %v on", e, numbers[e.Item], last)
+			}
+			numbers[e.Item]++
+			last = e.Start
+		case Committed:
+			if committed[e.Item] || e.Previous != previous {
+				t.Errorf("%#v after %q", e, previous)
+			}
+			committed[e.Item], previous = true, e.Item
+		case Completed:
+			if !committed[e.Item] || ended[e.Item] {
+				t.Errorf("%#v comes too early, or again", e)
+			}
+			ended[e.Item] = true
+			if e.Text != deltas[e.Item] || e.Text != strings.TrimSpace(segments[e.Item]) {
+				t.Errorf("transcript %q, deltas %q, segments %q", e.Text, deltas[e.Item], segments[e.Item])
+			}
+			texts = append(texts, e.Text)
+		}
+	}
+	return texts
+}
+
+var manual = Settings{Rate: audioprep.SampleRate, Text: &Text{Model: "m", Every: 200 * time.Millisecond}}
+
+func open(t *testing.T, l Transcriber, settings Settings) (*Session, *log) {
+	t.Helper()
+	events := newLog()
+	s, err := New(l, settings, Limits{Ahead: 5 * time.Minute, Patience: time.Minute}, events, events.emit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s, events
+}
+
+func mustAppend(t *testing.T, s *Session, raw []byte) {
+	t.Helper()
+	if err := s.Append(raw); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustCommit(t *testing.T, s *Session) {
+	t.Helper()
+	if err := s.Commit(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestItemsOfTheClient(t *testing.T) {
+	s, events := open(t, newListener(), manual)
+	mustAppend(t, s, counting(0, 300))
+	mustCommit(t, s)
+	mustAppend(t, s, counting(300, 450))
+	mustAppend(t, s, counting(450, 600))
+	mustCommit(t, s)
+	await[Completed](t, events, 2)
+	texts := events.check(t)
+	if want := counted(0, 300); texts[0] != want {
+		t.Errorf("got %q, want %q", texts[0], want)
+	}
+	if want := counted(300, 600); texts[1] != want {
+		t.Errorf("got %q, want %q", texts[1], want)
+	}
+	if err := s.Commit(); !errors.Is(err, ErrNothing) {
+		t.Errorf("got %v for a commit of nothing", err)
+	}
+	if got := await[Segment](t, events, len(strings.Fields(texts[0]))+1); got.Start != 3 || got.Text != " w10" {
+		t.Errorf("the second item's first segment is %#v, want w10 at 3 s", got)
+	}
+	if got := await[Completed](t, events, 1); got.Seconds != 3 || got.Language != "en" {
+		t.Errorf("got %#v, want 3 s of en", got)
+	}
+}
+
+// TestLongItem holds an item of several pieces to having every word once.
+func TestLongItem(t *testing.T) {
+	const slots = 12_345
+	s, events := open(t, newListener(), manual)
+	for at := 0; at < slots; at += 100 {
+		mustAppend(t, s, counting(at, min(slots, at+100)))
+	}
+	mustCommit(t, s)
+	await[Completed](t, events, 1)
+	if texts := events.check(t); texts[0] != counted(0, slots) {
+		t.Errorf("got %q", texts[0])
+	}
+}
+
+func TestLongItemAtOnce(t *testing.T) {
+	l := newListener()
+	s, events := open(t, l, manual)
+	mustAppend(t, s, counting(0, 12_345))
+	mustCommit(t, s)
+	await[Completed](t, events, 1)
+	if texts := events.check(t); texts[0] != counted(0, 12_345) {
+		t.Errorf("got %q", texts[0])
+	}
+	for _, r := range l.requests {
+		if len(r.Samples) > maxPiece {
+			t.Errorf("%d samples are transcribed at once, at most %d should be", len(r.Samples), maxPiece)
+		}
+	}
+}
+
+// TestRandomSessions has clients append, commit and clear as they like.
+func TestRandomSessions(t *testing.T) {
+	for seed := range uint64(10) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		s, events := open(t, newListener(), manual)
+		var want []string
+		from, at := 0, 0
+		for range 60 {
+			switch r.IntN(8) {
+			case 0:
+				if at > from {
+					mustCommit(t, s)
+					want = append(want, counted(from, at))
+					from = at
+				}
+			case 1:
+				if r.IntN(3) == 0 {
+					s.Clear()
+					from = at
+				}
+			default:
+				n := r.IntN(700)
+				mustAppend(t, s, counting(at, at+n))
+				at += n
+			}
+		}
+		if len(want) > 0 {
+			await[Completed](t, events, len(want))
+		}
+		if got := events.check(t); strings.Join(got, "|") != strings.Join(want, "|") {
+			t.Errorf("seed %d: got %q, want %q", seed, got, want)
+		}
+		s.Close()
+	}
+}
+
+// voice is hark's own sample as 16-bit PCM at 16 kHz, with silence around it.
+func voice(t *testing.T) []byte {
+	t.Helper()
+	data, err := os.ReadFile("../testdata/sample.wav")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const header, second = 44, 2 * audioprep.SampleRate
+	return append(append(make([]byte, second), data[header:]...), make([]byte, second)...)
+}
+
+// scribe hears a word for every 300 ms of any sound.
+type scribe struct{ listener }
+
+func (c *scribe) Transcribe(_ context.Context, r Request) (*engine.Result, error) {
+	var b strings.Builder
+	for i := 1; i <= len(r.Samples)/4800; i++ {
+		fmt.Fprintf(&b, " word%d", i)
+	}
+	return &engine.Result{Segments: []engine.Segment{{Text: b.String(), End: seconds(len(r.Samples))}}}, nil
+}
+
+var vad = Settings{
+	Rate: audioprep.SampleRate, Text: &Text{Every: 200 * time.Millisecond},
+	Turns: &Turns{Threshold: 0.5, Padding: 300 * time.Millisecond, Silence: 500 * time.Millisecond},
+}
+
+func TestTurnsAreFound(t *testing.T) {
+	s, events := open(t, &scribe{}, vad)
+	sound := voice(t)
+	for range 2 {
+		for at := 0; at < len(sound); at += 640 {
+			mustAppend(t, s, sound[at:min(len(sound), at+640)])
+		}
+	}
+	await[Completed](t, events, 2)
+	events.check(t)
+	started, stopped := await[SpeechStarted](t, events, 2), await[SpeechStopped](t, events, 2)
+	length := time.Duration(len(sound)) * time.Second / 32000
+	if d := started.At - length - time.Second; d < -500*time.Millisecond || d > 200*time.Millisecond {
+		t.Errorf("the second turn begins at %v, want about %v", started.At, length+time.Second)
+	}
+	if d := stopped.At - 2*length + time.Second; d < -200*time.Millisecond || d > 600*time.Millisecond {
+		t.Errorf("the second turn ends at %v, want about %v", stopped.At, 2*length-time.Second)
+	}
+	if started.Item != stopped.Item || started.Item != await[Completed](t, events, 2).Item {
+		t.Error("the events of a turn name different items")
+	}
+	if events.partials[Shown] == 0 || events.first == 0 {
+		t.Errorf("nothing was shown while it was spoken: %v", events.partials)
+	}
+	if events.turns != 2 || events.failed != 0 {
+		t.Errorf("got %d turns and %d failures, want 2 and none", events.turns, events.failed)
+	}
+}
+
+func TestCommitWithinSpeech(t *testing.T) {
+	s, events := open(t, &scribe{}, vad)
+	sound := voice(t)
+	half := len(sound) / 2 &^ 1
+	mustAppend(t, s, sound[:half])
+	mustCommit(t, s)
+	mustAppend(t, s, sound[half:])
+	await[Completed](t, events, 2)
+	events.check(t)
+	if got, want := await[SpeechStarted](t, events, 2).At, span(half/2); got < want {
+		t.Errorf("the second turn begins at %v, within the first, which ends at %v", got, want)
+	}
+}
+
+// TestWholePiecesGoFirst has a partial hypothesis under way when its turn ends.
+func TestWholePiecesGoFirst(t *testing.T) {
+	l := newListener()
+	l.hold = make(chan struct{}) // nobody opens it
+	s, events := open(t, l, vad)
+	mustAppend(t, s, voice(t)[:4*32000])
+	<-l.begun
+	if !l.requests[0].Partial {
+		t.Fatal("the first request is not a partial one")
+	}
+	l.set(func(l *listener) { l.hold = nil })
+	mustCommit(t, s)
+	await[Completed](t, events, 1)
+	if n := events.partials[Given]; n != 1 {
+		t.Errorf("%d partial hypotheses were given up, want 1", n)
+	}
+}
+
+func TestBusyTranscriberIsAskedAgain(t *testing.T) {
+	l := newListener()
+	l.errs = []error{ErrBusy, fmt.Errorf("full: %w", ErrBusy)}
+	s, events := open(t, l, manual)
+	mustAppend(t, s, counting(0, 100))
+	mustCommit(t, s)
+	await[Completed](t, events, 1)
+	if texts := events.check(t); texts[0] != counted(0, 100) {
+		t.Errorf("got %q", texts[0])
+	}
+}
+
+func TestFailure(t *testing.T) {
+	l := newListener()
+	l.errs = []error{errors.New("broken")}
+	s, events := open(t, l, manual)
+	mustAppend(t, s, counting(0, 5000)) // several pieces
+	mustCommit(t, s)
+	mustAppend(t, s, counting(5000, 5100))
+	mustCommit(t, s)
+	failed := await[Failed](t, events, 1)
+	if failed.Err == nil || failed.Err.Error() != "broken" {
+		t.Errorf("got %v", failed.Err)
+	}
+	done := await[Completed](t, events, 1)
+	if done.Item == failed.Item || done.Text != counted(5000, 5100) {
+		t.Errorf("got %#v after a failed item", done)
+	}
+}
+
+func TestAhead(t *testing.T) {
+	l := newListener()
+	l.hold = make(chan struct{})
+	events := newLog()
+	s, err := New(l, manual, Limits{Ahead: 10 * time.Second}, events, events.emit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	mustAppend(t, s, counting(0, 900))
+	mustCommit(t, s)
+	if err := s.Append(counting(900, 1200)); !errors.Is(err, ErrAhead) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestSilenceIsForgotten has nobody speak for long.
+func TestSilenceIsForgotten(t *testing.T) {
+	s, _ := open(t, newListener(), vad)
+	for range 100 {
+		mustAppend(t, s, make([]byte, 64000))
+	}
+	if n := len(s.sound.x); n > 3*audioprep.SampleRate {
+		t.Errorf("%d samples are kept", n)
+	}
+	if got := s.Heard(); got != 200*time.Second {
+		t.Errorf("got %v heard", got)
+	}
+}
+
+func TestUpdate(t *testing.T) {
+	l := newListener()
+	s, events := open(t, l, manual)
+	mustAppend(t, s, counting(0, 100))
+	next := manual
+	next.Text = &Text{Model: "other", Options: engine.Options{Prompt: "p"}, Every: time.Second}
+	if err := s.Update(next); err != nil {
+		t.Fatal(err)
+	}
+	mustCommit(t, s)
+	await[Completed](t, events, 1)
+	l.set(func(l *listener) {
+		if r := l.requests[len(l.requests)-1]; r.Text.Model != "other" || r.Text.Options.Prompt != "p" {
+			t.Errorf("got %+v", r.Text)
+		}
+	})
+	mustAppend(t, s, counting(100, 200))
+	next.Turns = vad.Turns
+	if err := s.Update(next); err != nil {
+		t.Fatal(err)
+	}
+	await[Completed](t, events, 2)
+	if texts := events.check(t); texts[1] != counted(100, 200) {
+		t.Errorf("got %q of the turn that was open", texts[1])
+	}
+	next.Rate = 1
+	if err := s.Update(next); err == nil {
+		t.Error("a rate of 1 Hz was accepted")
+	}
+	next.Rate, next.Text, next.Turns = 8000, nil, nil
+	if err := s.Update(next); err != nil {
+		t.Fatal(err)
+	}
+	mustAppend(t, s, make([]byte, 16000))
+	mustCommit(t, s)
+	await[Committed](t, events, 3)
+	if n := len(events.check(t)); n != 2 {
+		t.Errorf("%d transcripts, but the last item was to have none", n)
+	}
+}
+
+func TestFinish(t *testing.T) {
+	s, events := open(t, newListener(), manual)
+	mustAppend(t, s, counting(0, 4000))
+	if err := s.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if texts := events.check(t); len(texts) != 1 || texts[0] != counted(0, 4000) {
+		t.Errorf("got %q", texts)
+	}
+	l := newListener()
+	l.hold = make(chan struct{})
+	s, _ = open(t, l, manual)
+	mustAppend(t, s, counting(0, 100))
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-l.begun
+		cancel()
+	}()
+	if err := s.Finish(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
