@@ -69,6 +69,8 @@ type Input struct {
 	Model string
 	// Audio is the file, read from its start.
 	Audio io.ReadSeeker
+	// Samples are the audio instead, decoded already, mono at 16 kHz; not to be changed any more. They are not charged to the caller.
+	Samples []float32
 	// Choice says what of it is to be heard.
 	Choice Choice
 	// Decoding is Audio being decoded already, or nil. It's of use if it was for the same choice. The caller closes it.
@@ -150,7 +152,7 @@ func (t *Transcriber) open(ctx context.Context, in Input, model engine.ModelInfo
 	if in.Decoded != nil {
 		in.Decoded()
 	}
-	if t.cfg.Charge != nil {
+	if t.cfg.Charge != nil && in.Samples == nil {
 		t.cfg.Charge(in.Caller, sampleTime(p.length()))
 	}
 	return p, &Transcript{
@@ -210,6 +212,9 @@ func (t *Transcriber) run(ctx context.Context, q *modelQueue, in Input, p *prepa
 
 // decoded returns the samples of an input, from the decoding that was begun if it was for the same choice.
 func (t *Transcriber) decoded(ctx context.Context, in Input) (*audioprep.PCM, error) {
+	if in.Samples != nil {
+		return audioprep.NewPCM(in.Samples), nil
+	}
 	d := in.Decoding
 	if d == nil || d.choice != in.Choice {
 		if d != nil {
