@@ -1,6 +1,9 @@
 package engine
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+)
 
 // SampleRate is the rate of all samples, in Hz.
 const SampleRate = 16000
@@ -26,15 +29,37 @@ type Model interface {
 	Close() error
 }
 
-// Job is one request of a model. Its methods are for one goroutine at a time.
+// Job is one request of a model. Its methods are for one goroutine at a time, and none but Progress while its windows run, except
+// from within the done of [Model.Run].
 type Job interface {
 	// Next returns up to max windows that can run now, in order; empty when everything
 	// has been handed out, or, for a chain, when its last window was the end.
 	Next(max int) []Window
 	// Progress is how many samples are done with, out of how many. Safe at any time.
 	Progress() (done, total int)
+	// Settled returns the segments that have become final since it was last called, as Result has them and in its order: a
+	// window's, once all before it are final and nothing that is still to run can change it. No later segment
+	// starts before from, in seconds, which is +Inf when that was all.
+	Settled() (segments []Segment, from float64)
+	// Keep returns what was heard in a window that has ended without an error, for Restore.
+	Keep(w Window) (Kept, error)
+	// Restore takes back what an earlier job kept of the same samples, spans and options, in any order, before Next is first
+	// called. Those windows are not handed out; everything else is as if they had been. What doesn't
+	// fit the job is passed over, so that its windows run.
+	Restore(kept []Kept)
 	// Result is what was heard, once Next is empty and every window has run.
 	Result() *Result
+}
+
+// Kept is what was heard in one window. It is plain data, which JSON holds without loss.
+type Kept struct {
+	// Start and End are the window's span of samples, or that of the chain which it is a part of.
+	Start int `json:"start"`
+	End   int `json:"end"`
+	// Pass counts the windows of a chain, from 0.
+	Pass int `json:"pass,omitempty"`
+	// State is the model's own.
+	State json.RawMessage `json:"state"`
 }
 
 // Window is what a job hands out; only its own model can look inside.

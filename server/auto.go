@@ -1,11 +1,10 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
-	"strconv"
 
 	"hark/engine"
 )
@@ -72,31 +71,29 @@ func (t *Transcriber) transcribeAuto(ctx context.Context, in Input) (*Transcript
 
 // hearTwice has the quick model hear everything that it can, and the careful one what is left.
 func (t *Transcriber) hearTwice(ctx context.Context, quick, careful engine.ModelInfo, in Input, p *prepared, tr *Transcript) (*engine.Result, error) {
-	first, doubtful := &engine.Result{}, p.channels
+	h := newHearing(in)
+	defer h.end()
+	channels := p.judge(h)
+	first := &engine.Result{}
 	if canHear(quick, in.Options) {
-		plain := in
-		plain.Model, plain.Options.Prompt = quick.Name, "" // which only the other understands
 		var err error
-		if first, doubtful, err = t.hearSure(ctx, plain, p, tr); err != nil {
+		if first, err = t.hearSure(ctx, quick.Name, h, channels, in, p, tr); err != nil {
 			return nil, err
+		}
+	} else {
+		for c, j := range channels {
+			j.doubtful, j.sure.from = p.channels[c], math.Inf(1)
 		}
 	}
-	second := &engine.Result{Language: silentLanguage(in.Options, careful)}
-	if slices.ContainsFunc(doubtful, func(spans []engine.Span) bool { return len(spans) > 0 }) {
-		q, err := t.queue(ctx, careful.Name)
-		if err != nil {
-			return nil, err
-		}
-		defer q.Release()
-		rest := &prepared{pcm: p.pcm, channels: doubtful}
-		in.Progress = nil // all has been heard once
-		second, err = t.hear(ctx, q, in, rest, tr)
-		p.running = rest.running
-		if err != nil {
-			return nil, err
-		}
+	second, err := t.hearDoubtful(ctx, careful, h, channels, in, p, tr)
+	if err != nil {
+		return nil, err
 	}
-	return join(first, quick.Name, second, careful.Name), nil
+	language := second.Language
+	if speech(first) > speech(second) && first.Language != "" {
+		language = first.Language // that of the model that had more to say
+	}
+	return h.result(language), nil
 }
 
 // canHear reports whether a model can do what is asked at all.
@@ -104,68 +101,146 @@ func canHear(info engine.ModelInfo, o engine.Options) bool {
 	return o.Task == engine.Transcribe && !o.Sequential && (o.Language == "" || slices.Contains(info.Languages, o.Language))
 }
 
-// hearSure has a model hear everything, and returns what it was sure of, and the windows of the rest by channel. Windows that share some
-// sound are judged together, all others by themselves, so that no segment belongs to two.
-func (t *Transcriber) hearSure(ctx context.Context, in Input, p *prepared, tr *Transcript) (*engine.Result, [][]engine.Span, error) {
-	q, err := t.queue(ctx, in.Model)
+// hearSure has the quick model hear everything and judges it. The result is what is believed.
+func (t *Transcriber) hearSure(ctx context.Context, name string, h *hearing, channels []*judged, in Input, p *prepared, tr *Transcript) (*engine.Result, error) {
+	q, err := t.queue(ctx, name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer q.Release()
-	stretches := p.stretches()
-	all := &series{}
-	var cost int64
-	for _, s := range stretches {
-		job, err := q.Model().NewJob(p.pcm.Channels[s.channel], s.spans, in.Options)
+	in.Options.Prompt = "" // which only the other understands
+	s, cost := &series{hearing: h, model: q.Model().Info(), audio: p.pcm}, int64(0)
+	for c, j := range channels {
+		for _, stretch := range j.stretches {
+			strand, ms, err := s.add(q.Model(), c, stretch.spans, in.Options, total(stretch.spans))
+			if err != nil {
+				return nil, err
+			}
+			stretch.strand = strand
+			strand.settle = func() { j.settle(name, in.Choice.Separate) }
+			cost += ms
+		}
+	}
+	if err := t.run(ctx, q, in, p, tr, s, cost); err != nil {
+		return nil, err
+	}
+	believed := &engine.Result{}
+	for _, j := range channels {
+		if len(j.believed) > 0 {
+			believed.Segments = append(believed.Segments, j.believed...)
+			believed.Language = j.language
+		}
+	}
+	return believed, nil
+}
+
+// hearDoubtful has the careful model hear what is in doubt.
+func (t *Transcriber) hearDoubtful(ctx context.Context, careful engine.ModelInfo, h *hearing, channels []*judged, in Input, p *prepared, tr *Transcript) (*engine.Result, error) {
+	if !slices.ContainsFunc(channels, func(j *judged) bool { return len(j.doubtful) > 0 }) {
+		for _, j := range channels {
+			j.doubt.from = math.Inf(1)
+		}
+		return &engine.Result{Language: silentLanguage(in.Options, careful)}, nil
+	}
+	q, err := t.queue(ctx, careful.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer q.Release()
+	in.Progress = nil // all has been heard once
+	s, cost := &series{hearing: h, model: q.Model().Info(), audio: p.pcm, sequential: in.Options.Sequential}, int64(0)
+	for c, j := range channels {
+		samples := total(j.doubtful)
+		if in.Options.Sequential {
+			samples = p.length()
+		}
+		strand, ms, err := s.add(q.Model(), c, j.doubtful, in.Options, samples)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		all.jobs = append(all.jobs, job)
-		for _, span := range s.spans {
-			cost += millis(span.End - span.Start)
-		}
-	}
-	if cost > 0 {
-		if err := t.run(ctx, q, in, p, tr, all, cost); err != nil {
-			return nil, nil, err
-		}
-	}
-	sure, doubtful := &engine.Result{}, make([][]engine.Span, len(p.channels))
-	for i, s := range stretches {
-		r := all.jobs[i].Result()
-		if !isSure(r.Segments) {
-			doubtful[s.channel] = append(doubtful[s.channel], s.spans...)
+		if strand == nil {
+			j.doubt.from = math.Inf(1)
 			continue
 		}
-		sure.Language = r.Language
-		for _, segment := range r.Segments {
-			if in.Choice.Separate {
-				segment.Speaker = strconv.Itoa(s.channel)
-			}
-			sure.Segments = append(sure.Segments, segment)
-		}
+		strand.settle = strand.settleTo(j.doubt, in.Choice.Separate, careful.Name)
+		cost += ms
 	}
-	return sure, doubtful, nil
+	if err := t.run(ctx, q, in, p, tr, s, cost); err != nil {
+		return nil, err
+	}
+	all := &engine.Result{Language: s.language()}
+	for _, strand := range s.strands {
+		all.Segments = append(all.Segments, strand.Result().Segments...)
+	}
+	return all, nil
 }
 
-// stretch is windows of one channel that overlap, each the next.
+// stretch is windows of one channel that overlap, each the next. They are judged together, so that no segment belongs to two.
 type stretch struct {
-	channel int
-	spans   []engine.Span
+	spans    []engine.Span
+	strand   *strand
+	segments []engine.Segment // so far
 }
 
-func (p *prepared) stretches() []stretch {
-	var all []stretch
+// judged is a channel's stretches, and what the quick model made of them.
+type judged struct {
+	stretches []*stretch
+	next      int // the first one that is not judged yet
+
+	sure, doubt *track
+	believed    []engine.Segment
+	language    string        // of these
+	doubtful    []engine.Span // of the other stretches
+}
+
+// judge divides each channel into stretches, and gives it its tracks: those of the quick model before all of the careful one's.
+func (p *prepared) judge(h *hearing) []*judged {
+	channels := make([]*judged, len(p.channels))
 	for c, spans := range p.channels {
+		channels[c] = &judged{sure: h.track()}
 		from := 0
 		for i := range spans {
 			if i+1 == len(spans) || spans[i+1].Overlap == 0 {
-				all = append(all, stretch{c, spans[from : i+1]})
+				channels[c].stretches = append(channels[c].stretches, &stretch{spans: spans[from : i+1]})
 				from = i + 1
 			}
 		}
 	}
-	return all
+	for _, j := range channels {
+		j.doubt = h.track()
+	}
+	return channels
+}
+
+// roundingSlack is by how much a segment may start before its window, in seconds: whisper rounds to hundredths.
+const roundingSlack = 0.01
+
+// settle judges the stretches that have been heard, in order.
+func (j *judged) settle(model string, apart bool) {
+	j.sure.from = math.Inf(1)
+	for ; j.next < len(j.stretches); j.next++ {
+		s := j.stretches[j.next]
+		segments, from := s.strand.Settled()
+		s.segments = append(s.segments, segments...)
+		if !math.IsInf(from, 1) {
+			j.sure.from = from
+			break
+		}
+		if !isSure(s.segments) {
+			j.doubtful = append(j.doubtful, s.spans...)
+			continue
+		}
+		j.language = s.strand.Result().Language
+		for _, segment := range s.segments {
+			segment = s.strand.sign(segment, apart, model)
+			j.sure.waiting = append(j.sure.waiting, segment)
+			j.believed = append(j.believed, segment)
+		}
+	}
+	j.doubt.from = j.sure.from
+	if len(j.doubtful) > 0 {
+		j.doubt.from = min(j.doubt.from, seconds(j.doubtful[0].Start)-roundingSlack)
+	}
 }
 
 // isSure reports whether a text is to be believed. Speech without a text is not.
@@ -176,31 +251,4 @@ func isSure(segments []engine.Segment) bool {
 		tokens += len(s.Tokens)
 	}
 	return tokens > 0 && sum/float64(tokens) >= minSureness
-}
-
-// join merges two results by time and notes whose each segment is. The language is that of the model that had more to say.
-func join(first *engine.Result, quick string, second *engine.Result, careful string) *engine.Result {
-	all := &engine.Result{Language: second.Language}
-	if speech(first) > speech(second) && first.Language != "" {
-		all.Language = first.Language
-	}
-	for _, part := range []struct {
-		*engine.Result
-		model string
-	}{{first, quick}, {second, careful}} {
-		for _, s := range part.Segments {
-			s.Model = part.model
-			all.Segments = append(all.Segments, s)
-		}
-	}
-	slices.SortStableFunc(all.Segments, func(a, b engine.Segment) int { return cmp.Compare(a.Start, b.Start) })
-	return all
-}
-
-// speech is how many seconds of a result are segments.
-func speech(r *engine.Result) (s float64) {
-	for _, segment := range r.Segments {
-		s += segment.End - segment.Start
-	}
-	return s
 }

@@ -133,10 +133,12 @@ func TestStretches(t *testing.T) {
 		{{Start: 5, End: 9}},
 	}}
 	got := ""
-	for _, s := range p.stretches() {
-		got += fmt.Sprintf("%d:", s.channel)
-		for _, span := range s.spans {
-			got += fmt.Sprintf("%d-%d ", span.Start, span.End)
+	for c, j := range p.judge(&hearing{}) {
+		for _, s := range j.stretches {
+			got += fmt.Sprintf("%d:", c)
+			for _, span := range s.spans {
+				got += fmt.Sprintf("%d-%d ", span.Start, span.End)
+			}
 		}
 	}
 	if want := "0:0-10 0:12-20 18-30 29-40 0:50-60 2:5-9 "; got != want {

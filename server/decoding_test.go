@@ -123,7 +123,7 @@ func TestSeparateSequential(t *testing.T) {
 	}
 	// A chain hands out one window at a time.
 	one, two := &chainJob{left: 2}, &chainJob{left: 1}
-	s := &speakers{series{jobs: []engine.Job{one, two}, sequential: true}, []int{0, 2}}
+	s := &series{strands: []*strand{{Job: one}, {Job: two}}, sequential: true}
 	for i, want := range []int{1, 1, 1, 0} {
 		if got := len(s.Next(12)); got != want {
 			t.Errorf("call %d: got %d windows, want %d", i, got, want)

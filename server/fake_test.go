@@ -3,9 +3,11 @@ package server
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,14 +19,17 @@ import (
 type fakeModel struct {
 	info engine.ModelInfo
 
-	mu     sync.Mutex
-	hold   chan struct{} // if set, a batch waits until it's closed or its context ends
-	fail   error         // if set, every window fails with it
-	panics bool
-	sure   []float64        // log-probabilities of windows as they are planned, over and over; -0.25 if empty
-	plans  int              // windows planned so far
-	jobs   []engine.Options // of all jobs but the warm-up's
-	last   *fakeJob
+	mu   sync.Mutex
+	hold chan struct{} // if set, a batch waits until it's closed or its context ends
+	// holdAfter, if set, has every batch but the first wait like hold.
+	holdAfter chan struct{}
+	fail      error // if set, every window fails with it
+	shuffles  bool  // windows of a batch end in any order
+	panics    bool
+	sure      []float64        // log-probabilities of windows as they are planned, over and over; -0.25 if empty
+	plans     int              // windows planned so far
+	jobs      []engine.Options // of all jobs but the warm-up's
+	last      *fakeJob
 
 	begun   chan struct{} // gets one for each batch that begins, while there is room
 	windows atomic.Int64
@@ -55,20 +60,33 @@ func (m *fakeModel) NewJob(samples []float32, spans []engine.Span, o engine.Opti
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.jobs = append(m.jobs, o)
-	m.last = &fakeJob{samples: samples, spans: spans, options: o, sure: m.sure, first: m.plans}
-	m.plans += len(spans)
+	m.last = &fakeJob{samples: samples, options: o}
+	for _, span := range spans {
+		sure := -0.25
+		if len(m.sure) > 0 {
+			sure = m.sure[m.plans%len(m.sure)]
+		}
+		m.last.windows = append(m.last.windows, &fakeWindow{job: m.last, span: span, sure: sure})
+		m.plans++
+	}
 	return m.last, nil
 }
 
 func (m *fakeModel) Run(ctx context.Context, batch []engine.Window, _ func(int) []engine.Window, done func(engine.Window, error)) {
-	m.batches.Add(1)
+	first := m.batches.Add(1) == 1
 	select {
 	case m.begun <- struct{}{}:
 	default:
 	}
 	m.mu.Lock()
-	hold, fail, panics := m.hold, m.fail, m.panics
+	hold, fail, panics, shuffles := m.hold, m.fail, m.panics, m.shuffles
+	if m.holdAfter != nil && !first {
+		hold = m.holdAfter
+	}
 	m.mu.Unlock()
+	if shuffles {
+		rand.Shuffle(len(batch), func(i, k int) { batch[i], batch[k] = batch[k], batch[i] })
+	}
 	if hold != nil {
 		select {
 		case <-hold:
@@ -115,23 +133,20 @@ func (m *fakeModel) lastOptions() engine.Options {
 
 type fakeJob struct {
 	samples []float32
-	spans   []engine.Span
 	options engine.Options
-	sure    []float64
-	first   int // the model's plans before
+	windows []*fakeWindow
 	next    int
+	final   int // windows that Settled has told of
 	done    atomic.Int64
 
 	dropped atomic.Bool // a window of it
-
-	mu    sync.Mutex
-	heard []engine.Segment
 }
 
 type fakeWindow struct {
-	job  *fakeJob
-	span engine.Span
-	sure float64
+	job   *fakeJob
+	span  engine.Span
+	sure  float64
+	heard []engine.Segment // nil until it has run
 }
 
 func (w *fakeWindow) Drop() { w.job.dropped.Store(true) }
@@ -140,12 +155,10 @@ func (w *fakeWindow) Samples() int { return w.span.End - w.span.Start }
 
 func (j *fakeJob) Next(max int) []engine.Window {
 	var out []engine.Window
-	for ; j.next < len(j.spans) && len(out) < max; j.next++ {
-		sure := -0.25
-		if len(j.sure) > 0 {
-			sure = j.sure[(j.first+j.next)%len(j.sure)]
+	for ; j.next < len(j.windows) && len(out) < max; j.next++ {
+		if w := j.windows[j.next]; w.heard == nil {
+			out = append(out, w)
 		}
-		out = append(out, &fakeWindow{j, j.spans[j.next], sure})
 	}
 	return out
 }
@@ -167,10 +180,40 @@ func (w *fakeWindow) run() {
 			{Text: " " + text + ".", Start: s.Start + 0.3, End: s.End, Probability: 0.8},
 		}
 	}
-	j.mu.Lock()
-	j.heard = append(j.heard, s)
-	j.mu.Unlock()
-	j.done.Add(int64(w.Samples()))
+	w.end([]engine.Segment{s})
+}
+
+func (w *fakeWindow) end(heard []engine.Segment) {
+	w.heard = heard
+	w.job.done.Add(int64(w.Samples()))
+}
+
+func (j *fakeJob) Settled() (segments []engine.Segment, from float64) {
+	for ; j.final < len(j.windows); j.final++ {
+		w := j.windows[j.final]
+		if w.heard == nil {
+			return segments, seconds(w.span.Start)
+		}
+		segments = append(segments, w.heard...)
+	}
+	return segments, math.Inf(1)
+}
+
+func (j *fakeJob) Keep(w engine.Window) (engine.Kept, error) {
+	own := w.(*fakeWindow)
+	state, err := json.Marshal(own.heard)
+	return engine.Kept{Start: own.span.Start, End: own.span.End, State: state}, err
+}
+
+func (j *fakeJob) Restore(kept []engine.Kept) {
+	for _, k := range kept {
+		for _, w := range j.windows {
+			var heard []engine.Segment
+			if w.span.Start == k.Start && w.span.End == k.End && json.Unmarshal(k.State, &heard) == nil {
+				w.end(heard)
+			}
+		}
+	}
 }
 
 func (j *fakeJob) Result() *engine.Result {
@@ -178,7 +221,11 @@ func (j *fakeJob) Result() *engine.Result {
 	if language == "" {
 		language = "en"
 	}
-	return &engine.Result{Language: language, Segments: j.heard}
+	r := &engine.Result{Language: language}
+	for _, w := range j.windows {
+		r.Segments = append(r.Segments, w.heard...)
+	}
+	return r
 }
 
 func hashOf(samples []float32) string {

@@ -13,31 +13,11 @@ import (
 // A request whose caller is gone leaves its batch at the next step, after its call has returned: until then its windows are
 // looked at. Samples in a mapped file go away with their PCM, so each window holds on to it.
 
-// heldWindow is a window and the samples that it lies in.
+// heldWindow is a window, the samples that it lies in and who is to know when it has ended.
 type heldWindow struct {
 	engine.Window
 	audio *audioprep.PCM
-}
-
-// work is what hands out windows and knows how far they have come: a job, or several.
-type work interface {
-	Next(max int) []engine.Window
-	Progress() (done, total int)
-}
-
-// holder has the windows of a job hold on to its audio.
-type holder struct {
-	work
-	audio *audioprep.PCM
-}
-
-func (h holder) Next(max int) []engine.Window {
-	windows := h.work.Next(max)
-	held := make([]engine.Window, len(windows))
-	for i, w := range windows {
-		held[i] = &heldWindow{w, h.audio}
-	}
-	return held
+	ended func(w engine.Window, err error)
 }
 
 // unholder runs a model, which knows its own windows only.
@@ -66,6 +46,9 @@ func (u unholder) Run(ctx context.Context, batch []engine.Window, more func(free
 		delete(held, w)
 		if errors.Is(err, engine.ErrDeviceLost) {
 			err = fmt.Errorf("%w: %w", batcher.ErrFatal, err) // no later batch can succeed
+		}
+		if own, ok := h.(*heldWindow); ok {
+			own.ended(w, err)
 		}
 		done(h, err)
 	})

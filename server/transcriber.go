@@ -83,6 +83,19 @@ type Input struct {
 	Deadline time.Time
 	// Decoded, if not nil, is called once, when Audio isn't read any more and there was no error yet.
 	Decoded func()
+	// Heard, if not nil, is called with segments as they become final: all calls together give the transcript's segments, in
+	// their order, and nothing is taken back. Windows run side by side and may end in any order; what can't be
+	// final yet is held back.
+	Heard func(segments []engine.Segment)
+	// Kept, if not nil, is called with each window as it ends, in whatever order they end, for Resume.
+	Kept func(Piece)
+	// Resume are pieces that Kept was given when the same audio was transcribed before, by the same model with the same
+	// choice and options, in any order. Those windows don't run again, and Kept isn't told of them; the transcript, and what Heard is
+	// told, are the same as if they had run. What doesn't fit is passed over.
+	Resume []Piece
+	// Heard and Kept are called one at a time, on a goroutine of their own, the last time before Transcribe returns, also
+	// with an error: they may take their time, but Transcribe waits for them.
+
 	// Progress, if not nil, is called now and then, and last with done = total, while the model works: how much
 	// of the audio is done with. The calls come one at a time, the last one before Transcribe returns.
 	Progress func(done, total time.Duration)
@@ -169,32 +182,38 @@ func (t *Transcriber) open(ctx context.Context, in Input, model engine.ModelInfo
 
 // hear has a model transcribe what was prepared.
 func (t *Transcriber) hear(ctx context.Context, q *modelQueue, in Input, p *prepared, tr *Transcript) (*engine.Result, error) {
-	job, cost, err := p.plan(q.Model(), in.Options, in.Choice.Separate)
+	h := newHearing(in)
+	defer h.end()
+	s, cost, err := p.plan(h, q.Model(), in)
 	if err != nil {
 		return nil, err
 	}
-	if cost == 0 { // silence: nothing to run
+	if len(s.strands) == 0 { // silence: nothing to run
 		return &engine.Result{Language: silentLanguage(in.Options, q.Model().Info())}, nil
 	}
-	if err := t.run(ctx, q, in, p, tr, job, cost); err != nil {
+	if err := t.run(ctx, q, in, p, tr, s, cost); err != nil {
 		return nil, err
 	}
-	return job.Result(), nil
+	return h.result(s.language()), nil
 }
 
-// run has a model run a job to its end, in its turn, and adds what that took to tr.
-func (t *Transcriber) run(ctx context.Context, q *modelQueue, in Input, p *prepared, tr *Transcript, job work, cost int64) error {
+// run has a model run jobs to their end, in their turn, and adds what that took to tr.
+func (t *Transcriber) run(ctx context.Context, q *modelQueue, in Input, p *prepared, tr *Transcript, s *series, cost int64) error {
+	s.settle()
+	if cost == 0 { // all is known
+		return nil
+	}
 	request := batcher.Request[engine.Window]{
 		Lane:       tr.Lane,
 		CostMillis: cost,
 		Caller:     in.Caller,
-		Work:       holder{job, p.pcm},
+		Work:       s,
 		Bytes:      p.bytes(),
 	}
 	if !in.Deadline.IsZero() {
 		request.Deadline = max(time.Until(in.Deadline), 1)
 	}
-	stop := watch(job, in.Progress)
+	stop := watch(s, in.Progress)
 	stats, err := q.batcher.Do(ctx, request)
 	stop(err == nil)
 	if err != nil {
@@ -207,6 +226,7 @@ func (t *Transcriber) run(ctx context.Context, q *modelQueue, in Input, p *prepa
 	tr.Queue += stats.Queue
 	tr.Compute += stats.Run
 	tr.TurnsWaited += stats.TurnsWaited
+	s.settle()
 	return nil
 }
 
@@ -312,40 +332,39 @@ func (p *prepared) heard(sequential bool) (s float64) {
 	return s
 }
 
-// plan makes the job, of channels that are kept apart one for each, and says what it costs in ms: 0 for silence. A channel
-// without speech costs nothing.
-func (p *prepared) plan(model engine.Model, o engine.Options, apart bool) (job engine.Job, cost int64, err error) {
-	all := &speakers{series: series{sequential: o.Sequential}}
+// plan makes the jobs, of channels that are kept apart one for each, and says what they cost in ms. A channel without speech has none.
+func (p *prepared) plan(h *hearing, model engine.Model, in Input) (s *series, cost int64, err error) {
+	s = &series{hearing: h, model: model.Info(), audio: p.pcm, sequential: in.Options.Sequential}
 	for c, spans := range p.channels {
-		if job, err = model.NewJob(p.pcm.Channels[c], spans, o); err != nil {
+		samples := p.length()
+		if !in.Options.Sequential {
+			samples = total(spans)
+		}
+		strand, ms, err := s.add(model, c, spans, in.Options, samples)
+		if err != nil {
 			return nil, 0, err
 		}
-		if len(spans) == 0 {
-			continue
+		if strand != nil {
+			strand.settle = strand.settleTo(h.track(), in.Choice.Separate, "")
+			cost += ms
 		}
-		all.jobs, all.numbers = append(all.jobs, job), append(all.numbers, c)
-		samples := p.length()
-		if !o.Sequential {
-			samples = 0
-			for _, s := range spans {
-				samples += s.End - s.Start
-			}
-		}
-		cost += millis(samples)
 	}
-	if apart {
-		job = all
-	} else if len(all.jobs) > 0 {
-		job = all.jobs[0]
+	return s, cost, nil
+}
+
+// total is how many samples spans have together.
+func total(spans []engine.Span) (samples int) {
+	for _, s := range spans {
+		samples += s.End - s.Start
 	}
-	return job, cost, nil
+	return samples
 }
 
 // progressEvery is how often Progress is told.
 const progressEvery = 100 * time.Millisecond
 
 // watch tells report how a job comes on, until the returned function is called.
-func watch(job work, report func(done, total time.Duration)) (stop func(finished bool)) {
+func watch(job *series, report func(done, total time.Duration)) (stop func(finished bool)) {
 	if report == nil {
 		return func(bool) {}
 	}

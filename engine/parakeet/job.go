@@ -28,6 +28,12 @@ type job struct {
 	samples int
 	windows []*window
 	next    int // the first window not yet handed out
+
+	final   int              // windows whose words are all in settled or tail
+	tail    []spokenToken    // the last sentence so far, which may go on in the next window
+	settled []engine.Segment // all that is final
+	told    int              // of these, how many Settled has returned
+	at      int              // the window in which the last of these starts
 }
 
 // window is what a job hands out: a span and, once it has run, what was heard in it.
@@ -38,6 +44,7 @@ type window struct {
 	samples []float32
 	padding int // zeros before the samples, as the encoder hears them
 	heard   []token
+	spoken  []spokenWord // what was heard, as merged so far; nil before
 	ended   bool
 	done    atomic.Int64 // samples dealt with
 	dropped atomic.Bool
@@ -115,7 +122,9 @@ func (j *job) Next(most int) []engine.Window {
 	}
 	var windows []engine.Window
 	for ; j.next < len(j.windows) && len(windows) < most; j.next++ {
-		windows = append(windows, j.windows[j.next])
+		if w := j.windows[j.next]; !w.ended { // not restored
+			windows = append(windows, w)
+		}
 	}
 	return windows
 }
@@ -170,18 +179,8 @@ func (j *job) Result() *engine.Result {
 	if only := j.model.info.Languages; len(only) == 1 {
 		r.Language = only[0]
 	}
-	v := j.model.pieces
-	tokens := j.tokens()
-	refineTimes(v, tokens)
-	at := 0
-	for _, words := range splitSegments(splitWords(v, tokens)) {
-		s := segmentResult(words, seconds(j.samples), j.options.WordTimestamps)
-		for at+1 < len(j.windows) && seconds(j.windows[at+1].span.Start) <= s.Start {
-			at++
-		}
-		s.Seek = j.windows[at].span.Start / (engine.SampleRate / framesPerSecond)
-		r.Segments = append(r.Segments, s)
-	}
+	j.settle()
+	r.Segments = j.settled
 	return r
 }
 

@@ -13,17 +13,17 @@ const sentenceEnds = ".?!"
 // that holds minutes of speech without a full stop. NeMo has no such bound; sentences are rarely that long.
 const maxSegmentSeconds = 15
 
-// splitSegments divides words into sentences, and those that are too long at their pauses.
-func splitSegments(words []spokenWord) [][]spokenWord {
-	var segments [][]spokenWord
+// splitSentences divides words into sentences, of which the last may not be whole.
+func splitSentences(words []spokenWord) [][]spokenWord {
+	var sentences [][]spokenWord
 	start := 0
 	for i, w := range words {
 		if strings.ContainsAny(w.text[len(w.text)-1:], sentenceEnds) || i == len(words)-1 {
-			segments = splitLong(segments, words[start:i+1])
+			sentences = append(sentences, words[start:i+1])
 			start = i + 1
 		}
 	}
-	return segments
+	return sentences
 }
 
 // splitLong appends words as one segment, or divided at the longest pause between them; of equal ones at

@@ -155,3 +155,11 @@ func TestMerge(t *testing.T) {
 		t.Errorf("got %v and %v", l, r)
 	}
 }
+
+// splitSegments divides words into sentences, and those that are too long at their pauses.
+func splitSegments(words []spokenWord) (segments [][]spokenWord) {
+	for _, sentence := range splitSentences(words) {
+		segments = splitLong(segments, sentence)
+	}
+	return segments
+}

@@ -31,6 +31,9 @@ type chain struct {
 	language   string  // "" until it's known
 	lastSpeech float64 // when the last word so far ended
 	segments   []segment
+	passes     int       // that have ended
+	merged     []segment // those of segments that are said here rather than in a window that overlaps
+	taken      int       // of merged, that are among the job's settled ones
 	ended      bool
 	done       atomic.Int64 // samples dealt with
 }
@@ -41,7 +44,7 @@ func (c *chain) prepare() {
 	if c.mel == nil {
 		c.mel = c.job.model.mel.Whole(c.samples)
 		c.content = len(c.mel)/c.job.model.config.Mels - framesPerWindow
-		c.ended = c.content <= 0
+		c.ended = c.seek >= c.content
 	}
 }
 
@@ -149,6 +152,7 @@ func (c *chain) encoded() {
 
 // advance moves to a frame; at the end of the sound the chain gives its spectrogram back.
 func (c *chain) advance(seek int) {
+	c.passes++
 	c.seek = seek
 	c.done.Store(int64(min(seek*hopSamples, len(c.samples))))
 	if c.seek >= c.content {

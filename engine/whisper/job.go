@@ -16,6 +16,10 @@ type job struct {
 	spans    []engine.Span
 	next     int    // the first chain not yet handed out
 	language string // of the first window that was heard; what a doubtful one falls back to
+
+	settled []engine.Segment // all that is final
+	told    int              // of these, how many Settled has returned
+	final   int              // chains whose segments are all among these
 }
 
 // window is what a job hands out: a chain to be decoded to its end, or one pass of it.
@@ -23,6 +27,7 @@ type window struct {
 	chain   *chain
 	whole   bool
 	size    int
+	before  int // segments that its chain had
 	dropped atomic.Bool
 }
 
@@ -91,12 +96,15 @@ func (j *job) Next(most int) []engine.Window {
 		if len(j.chains) > 0 && !j.chains[0].ended && most > 0 {
 			c := j.chains[0]
 			left := len(c.samples) - c.seek*hopSamples
-			windows = append(windows, &window{chain: c, size: min(framesPerWindow*hopSamples, left)})
+			windows = append(windows, &window{chain: c, size: min(framesPerWindow*hopSamples, left), before: len(c.segments)})
 		}
 		return windows
 	}
 	for ; j.next < len(j.chains) && len(windows) < most; j.next++ {
 		c := j.chains[j.next]
+		if c.ended { // restored
+			continue
+		}
 		windows = append(windows, &window{chain: c, whole: true, size: len(c.samples)})
 	}
 	return windows
@@ -113,18 +121,8 @@ func (j *job) Progress() (done, total int) {
 
 // Result implements [engine.Job].
 func (j *job) Result() *engine.Result {
-	j.mergeOverlaps()
-	r := &engine.Result{Language: j.spoken()}
-	for _, c := range j.chains {
-		// A model that pads its windows to 30 s may write times, even whole segments, beyond the sound.
-		offset, limit := c.offset(), float64(c.start+len(c.samples))/engine.SampleRate
-		for i := range c.segments {
-			if s := c.segments[i].result(offset, limit, j.options.WordTimestamps); s.End > s.Start {
-				r.Segments = append(r.Segments, s)
-			}
-		}
-	}
-	return r
+	j.settle()
+	return &engine.Result{Language: j.spoken(), Segments: j.settled}
 }
 
 // spoken is the language of most of what was heard.
@@ -135,7 +133,7 @@ func (j *job) spoken() string {
 	seconds := map[string]float64{}
 	best := j.chains[0].language
 	for _, c := range j.chains {
-		for _, s := range c.segments {
+		for _, s := range c.merged {
 			seconds[c.language] += s.end - s.start
 		}
 		if seconds[c.language] > seconds[best] {

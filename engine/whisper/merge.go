@@ -2,28 +2,22 @@ package whisper
 
 import "hark/engine"
 
-// mergeOverlaps lets every word of a stretch that two windows share be said once.
-func (j *job) mergeOverlaps() {
-	for i := 1; i < len(j.chains); i++ {
-		overlap := j.spans[i].Overlap
-		if overlap == 0 {
-			continue
-		}
-		left, right := j.chains[i-1], j.chains[i]
-		from, to := right.offset(), right.offset()+float64(overlap)/engine.SampleRate
-		leftEnd, rightStart := engine.OverlapBorder(left.heard(), right.heard(), from, to)
-		left.keepWords(func(middle float64) bool { return middle < leftEnd })
-		right.keepWords(func(middle float64) bool { return middle >= rightStart })
-	}
+// mergeOverlap lets every word of the stretch that chain i shares with the one before it be said once.
+func (j *job) mergeOverlap(i int) {
+	left, right := j.chains[i-1], j.chains[i]
+	from, to := right.offset(), right.offset()+float64(j.spans[i].Overlap)/engine.SampleRate
+	leftEnd, rightStart := engine.OverlapBorder(left.heard(), right.heard(), from, to)
+	left.keepWords(func(middle float64) bool { return middle < leftEnd })
+	right.keepWords(func(middle float64) bool { return middle >= rightStart })
 }
 
 // offset is when the chain starts, in seconds from the start of the audio.
 func (c *chain) offset() float64 { return float64(c.start) / engine.SampleRate }
 
-// heard are the chain's words, their times the audio's.
+// heard are the chain's words as merged so far, their times the audio's.
 func (c *chain) heard() []engine.Word {
 	var words []engine.Word
-	for _, s := range c.segments {
+	for _, s := range c.merged {
 		for _, w := range s.words {
 			words = append(words, engine.Word{Text: w.text, Start: w.start + c.offset(), End: w.end + c.offset()})
 		}
@@ -33,8 +27,8 @@ func (c *chain) heard() []engine.Word {
 
 // keepWords drops the words that keep refuses by their middle, in the audio's time, and the segments that are left with none.
 func (c *chain) keepWords(keep func(middle float64) bool) {
-	segments := c.segments[:0]
-	for _, s := range c.segments {
+	var segments []segment
+	for _, s := range c.merged {
 		var words []timedWord
 		for i := range s.words {
 			if keep(c.offset() + (s.words[i].start+s.words[i].end)/2) {
@@ -56,5 +50,5 @@ func (c *chain) keepWords(keep func(middle float64) bool) {
 		s.start, s.end = words[0].start, words[len(words)-1].end
 		segments = append(segments, s)
 	}
-	c.segments = segments
+	c.merged = segments
 }
