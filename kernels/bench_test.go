@@ -19,20 +19,26 @@ func BenchmarkMatMul(b *testing.B) {
 			{1, 51865, 512}, {4, 51865, 512}, {8, 51865, 512}, {12, 51865, 512}, {60, 51865, 512},
 			{1, 2048, 512}, {4, 2048, 512}, {8, 2048, 512}, {12, 2048, 512}, {1, 512, 512}, {12, 512, 512},
 		} {
-			b.Run(fmt.Sprintf("%s/%dx%dx%d", tier, c.m, c.n, c.k), func(b *testing.B) {
-				defer setTier(tierName)
-				useTier(b, tier)
-				r := rng(1)
-				w := PackF32(normals(r, c.n*c.k), c.n, c.k)
-				x, bias, dst := normals(r, c.m*c.k), normals(r, c.n), make([]float32, c.m*c.n)
-				for b.Loop() {
-					MatMul(dst, c.n, x, c.k, c.m, w, 0, c.n, Epilogue{Bias: bias})
-				}
-				reportFLOPS(b, 2*c.m*c.n*c.k)
-				if c.m <= 12 {
-					b.ReportMetric(float64(w.Bytes())*float64(b.N)/b.Elapsed().Seconds()/1e9, "GB/s")
-				}
-			})
+			for _, halves := range []bool{false, true} {
+				b.Run(fmt.Sprintf("%s/%dx%dx%d/halves=%v", tier, c.m, c.n, c.k, halves), func(b *testing.B) {
+					defer setTier(tierName)
+					useTier(b, tier)
+					r := rng(1)
+					weights := normals(r, c.n*c.k)
+					if halves {
+						weights = asHalves(weights)
+					}
+					w := PackF32(weights, c.n, c.k)
+					x, bias, dst := normals(r, c.m*c.k), normals(r, c.n), make([]float32, c.m*c.n)
+					for b.Loop() {
+						MatMul(dst, c.n, x, c.k, c.m, w, 0, c.n, Epilogue{Bias: bias})
+					}
+					reportFLOPS(b, 2*c.m*c.n*c.k)
+					if c.m <= 12 {
+						b.ReportMetric(float64(w.Bytes())*float64(b.N)/b.Elapsed().Seconds()/1e9, "GB/s")
+					}
+				})
+			}
 		}
 	}
 }

@@ -25,7 +25,8 @@
 // up to 6x16 (AVX2) or 12x32 (AVX-512) sums in registers and adds, for each k, the outer product of a column of x and a row of the
 // panel. [MatMul] cuts rows, columns and k into blocks that fit the second-level cache, copies a block of x where many rows would
 // otherwise fall on the same cache sets, and runs bias, activation and residual on the block while it is still near. With few rows
-// (decoding) nothing is copied and each weight is read from memory once for all rows; such calls run at the memory's speed.
+// (decoding) nothing is copied and each weight is read from memory once for all rows; such calls run at the memory's speed. Weights that
+// are all halves (binary16), as published models' mostly are, are kept so, which is half of the memory; results are the same.
 // The scheme is that of K. Goto and R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
 //
 // [MatMulI8] is the same with integers, exact and four times as fast where the CPU has VNNI: weights in bytes ([PackI8]), [N/16][K/4][16][4],

@@ -13,6 +13,7 @@ func Features() []string {
 		{"avx", cpu.X86.HasAVX},
 		{"avx2", cpu.X86.HasAVX2},
 		{"fma", cpu.X86.HasFMA},
+		{"f16c", cpu.X86.HasF16C},
 		{"avx-vnni", cpu.X86.HasAVXVNNI},
 		{"avx512f", cpu.X86.HasAVX512F},
 		{"avx512bw", cpu.X86.HasAVX512BW},

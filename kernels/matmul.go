@@ -38,8 +38,9 @@ type Epilogue struct {
 
 // matmulScratch holds one call's blocks.
 type matmulScratch struct {
-	x   []float32 // [blockRows][strideX]
-	sum []float32 // [blockRows][blockCols]
+	x    []float32 // [blockRows][strideX]
+	sum  []float32 // [blockRows][blockCols]
+	pair []float32 // [2][blockK][panelCols]
 
 	bias []float32 // [blockCols], and
 	corr []int32   // [blockRows], of an int8 product
@@ -47,7 +48,7 @@ type matmulScratch struct {
 
 var matmulScratches = sync.Pool{New: func() any {
 	return &matmulScratch{
-		x: alignedFloats(blockRows * strideX), sum: alignedFloats(blockRows * blockCols),
+		x: alignedFloats(blockRows * strideX), sum: alignedFloats(blockRows * blockCols), pair: alignedFloats(blockK * tileCols),
 		bias: alignedFloats(blockCols), corr: make([]int32, blockRows),
 	}
 }}
@@ -120,14 +121,28 @@ func (s *matmulScratch) block(x []float32, ldx, rows int, w *PackedF32, n, cols 
 			a, lda = s.x, strideX
 		}
 		for j := 0; j < cols; j += tileCols {
-			b := w.panels[(n+j)*w.K+k*panelCols:]
-			ahead := 0
-			if n+j+tileCols < w.N {
-				ahead = tileCols * w.K
-			}
-			tile(s.sum[j:], blockCols, a, lda, rows, b, w.K*panelCols, kc, ahead, true)
+			s.tile(s.sum[j:], a, lda, rows, w, n+j, k, kc)
 		}
 		k += kc
+	}
+}
+
+// tile adds the products of kc k from k on for two panels, from column n on. Halves that many rows meet are made float32 first, in
+// the nearest cache.
+func (s *matmulScratch) tile(c, a []float32, lda, rows int, w *PackedF32, n, k, kc int) {
+	at, ldb, ahead := n*w.K+k*panelCols, panelCols*w.K, 0
+	if n+tileCols < w.N {
+		ahead = tileCols * w.K
+	}
+	switch {
+	case w.halves == nil:
+		tile(c, blockCols, a, lda, rows, w.panels[at:], ldb, kc, ahead, true)
+	case rows <= directRows:
+		tileHalf(c, blockCols, a, lda, rows, w.halves[at:], ldb, kc, ahead, true)
+	default:
+		fromHalf(s.pair[:kc*panelCols], w.halves[at:])
+		fromHalf(s.pair[kc*panelCols:][:kc*panelCols], w.halves[at+ldb:])
+		tile(c, blockCols, a, lda, rows, s.pair, kc*panelCols, kc, 0, true)
 	}
 }
 

@@ -12,6 +12,12 @@ func tileAVX2(m, k int, a *float32, lda int, b *float32, ldb int, c *float32, ld
 //go:noescape
 func tileAVX512(m, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, ahead int, accumulate bool)
 
+//go:noescape
+func tileHalfAVX2(m, k int, a *float32, lda int, b *uint16, ldb int, c *float32, ldc, ahead int, accumulate bool)
+
+//go:noescape
+func tileHalfAVX512(m, k int, a *float32, lda int, b *uint16, ldb int, c *float32, ldc, ahead int, accumulate bool)
+
 // tile computes one tile of columns: see tileGeneric. The caller will next read what begins ahead elements behind b, a hint. m rows
 // times k is at most blockRows x blockK or directRows x directK, which bounds the call to some tens of microseconds.
 func tile(c []float32, ldc int, a []float32, lda, m int, b []float32, ldb, k, ahead int, accumulate bool) {
@@ -23,5 +29,18 @@ func tile(c []float32, ldc int, a []float32, lda, m int, b []float32, ldb, k, ah
 		tileAVX2(m, k, &a[0], 4*lda, &b[ldb], 4*ldb, &c[panelCols], 4*ldc, 4*ahead, accumulate)
 	default:
 		tileGeneric(c, ldc, a, lda, m, b, ldb, k, accumulate)
+	}
+}
+
+// tileHalf is tile for panels of halves.
+func tileHalf(c []float32, ldc int, a []float32, lda, m int, b []uint16, ldb, k, ahead int, accumulate bool) {
+	switch {
+	case useAVX512:
+		tileHalfAVX512(m, k, &a[0], 4*lda, &b[0], 2*ldb, &c[0], 4*ldc, 2*ahead, accumulate)
+	case useAVX2:
+		tileHalfAVX2(m, k, &a[0], 4*lda, &b[0], 2*ldb, &c[0], 4*ldc, 2*ahead, accumulate)
+		tileHalfAVX2(m, k, &a[0], 4*lda, &b[ldb], 2*ldb, &c[panelCols], 4*ldc, 2*ahead, accumulate)
+	default:
+		tileHalfGeneric(c, ldc, a, lda, m, b, ldb, k, accumulate)
 	}
 }

@@ -29,3 +29,16 @@ func tileGeneric(c []float32, ldc int, a []float32, lda, m int, b []float32, ldb
 		}
 	}
 }
+
+// tileHalfGeneric is tileGeneric for panels of halves.
+func tileHalfGeneric(c []float32, ldc int, a []float32, lda, m int, b []uint16, ldb, k int, accumulate bool) {
+	const step = 64
+	var panels [2 * step * panelCols]float32
+	for kk := 0; kk < k; kk += step {
+		n := min(step, k-kk)
+		for p := range 2 {
+			fromHalfGeneric(panels[p*step*panelCols:][:n*panelCols], b[p*ldb+kk*panelCols:])
+		}
+		tileGeneric(c, ldc, a[kk:], lda, m, panels[:], step*panelCols, n, accumulate || kk > 0)
+	}
+}

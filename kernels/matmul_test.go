@@ -95,7 +95,12 @@ func unpack(p *PackedF32) []float32 {
 	w := make([]float32, p.N*p.K)
 	for j := range p.N {
 		for i := range p.K {
-			w[j*p.K+i] = p.panels[j/panelCols*panelCols*p.K+i*panelCols+j%panelCols]
+			at := j/panelCols*panelCols*p.K + i*panelCols + j%panelCols
+			if p.halves != nil {
+				w[j*p.K+i] = halfToFloat(p.halves[at])
+			} else {
+				w[j*p.K+i] = p.panels[at]
+			}
 		}
 	}
 	return w
@@ -106,17 +111,51 @@ func TestPackF32(t *testing.T) {
 		for _, n := range []int{0, 1, 7, 15, 16, 17, 32, 33, 100} {
 			for _, k := range []int{0, 1, 3, 7, 8, 9, 15, 16, 17, 33, 80} {
 				w := normals(rng(1), n*k)
-				p := PackF32(guarded(t, w), n, k)
-				sameBits(t, fmt.Sprintf("%dx%d", n, k), unpack(p), w)
-				for i, v := range p.panels {
-					if j := i/(k*panelCols)*panelCols + i%panelCols; j >= n && v != 0 {
-						t.Fatalf("%dx%d: padding of column %d is %v", n, k, j, v)
-					}
-				}
-				if p.Bytes() < 4*n*k {
-					t.Errorf("%dx%d: Bytes() = %d", n, k, p.Bytes())
-				}
+				testPackF32(t, w, n, k, false)
+				testPackF32(t, asHalves(w), n, k, true)
 			}
+		}
+	})
+}
+
+func testPackF32(t *testing.T, w []float32, n, k int, halves bool) {
+	t.Helper()
+	what := fmt.Sprintf("%dx%d, halves: %v", n, k, halves)
+	p := PackF32(guarded(t, w), n, k)
+	sameBits(t, what, unpack(p), w)
+	for j := n; j < roundUp(n, tileCols); j++ {
+		for i := range k {
+			at := j/panelCols*panelCols*k + i*panelCols + j%panelCols
+			if halves && p.halves[at] != 0 || !halves && p.panels[at] != 0 {
+				t.Fatalf("%s: padding of column %d is not zero", what, j)
+			}
+		}
+	}
+	size := 4 * n * k
+	if halves {
+		size /= 2
+		if n*k > 0 && p.panels != nil {
+			t.Errorf("%s: kept as float32", what)
+		}
+	}
+	if p.Bytes() < size || n == 100 && p.Bytes() > 2*size {
+		t.Errorf("%s: Bytes() = %d", what, p.Bytes())
+	}
+}
+
+// TestMatMulHalves holds weights that are kept as halves to the bits that they have as float32.
+func TestMatMulHalves(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		for _, c := range matmulShapes {
+			r := rng(uint64(c.m*c.n + c.k))
+			x, w := guarded(t, normals(r, c.m*c.k)), asHalves(normals(r, c.n*c.k))
+			halves := PackF32(w, c.n, c.k)
+			floats := &PackedF32{N: c.n, K: c.k, panels: alignedFloats(roundUp(c.n, tileCols) * c.k)}
+			packColumns(floats.panels, w, c.k, c.n, c.k)
+			got, want := make([]float32, c.m*c.n), make([]float32, c.m*c.n)
+			MatMul(got, c.n, x, c.k, c.m, halves, 0, c.n, Epilogue{})
+			MatMul(want, c.n, x, c.k, c.m, floats, 0, c.n, Epilogue{})
+			sameBits(t, fmt.Sprintf("%dx%dx%d", c.m, c.n, c.k), got, want)
 		}
 	})
 }

@@ -10,7 +10,7 @@ func alignedFloats(n int) []float32 { return alignedSlice[float32](n) }
 
 // alignedSlice returns n zeroed elements that begin on a cache line, which make does not promise, and lie on huge pages if there are
 // enough of them and the system has such pages.
-func alignedSlice[T float32 | uint32 | int32 | int16 | int8 | uint8](n int) []T {
+func alignedSlice[T float32 | uint32 | int32 | uint16 | int16 | int8 | uint8](n int) []T {
 	if n == 0 {
 		return nil
 	}
@@ -26,7 +26,7 @@ func alignedSlice[T float32 | uint32 | int32 | int16 | int8 | uint8](n int) []T 
 func misalignment(p unsafe.Pointer, align uintptr) int { return int(-uintptr(p) % align) }
 
 // resize returns x with n elements, in new memory if x has too little. The contents are undefined.
-func resize[T float32 | uint32 | int32 | int16 | int8 | uint8](x []T, n int) []T {
+func resize[T float32 | uint32 | int32 | uint16 | int16 | int8 | uint8](x []T, n int) []T {
 	if cap(x) >= n {
 		return x[:n]
 	}

@@ -10,10 +10,12 @@ const (
 )
 
 // PackedF32 is a weight matrix [N][K] laid out for [MatMul]: panels of 16 output columns, [N/16][K][16], 64-byte aligned, with N
-// padded by zeros to a multiple of 32. It does not change once made and may be shared.
+// padded by zeros to a multiple of 32. Weights that are halves, all of them, are kept as such. It does not change once made and may
+// be shared.
 type PackedF32 struct {
 	N, K   int
-	panels []float32
+	panels []float32 // or else
+	halves []uint16
 }
 
 // PackF32 packs w, [n][k] row-major (the layout of a linear layer's weights: one row per output). w is copied and may be reused.
@@ -21,13 +23,36 @@ func PackF32(w []float32, n, k int) *PackedF32 {
 	if n < 0 || k < 0 || len(w) < n*k {
 		panic(fmt.Sprintf("kernels: PackF32: %d weights for %d x %d", len(w), n, k))
 	}
-	p := &PackedF32{N: n, K: k, panels: alignedFloats(roundUp(n, tileCols) * k)}
-	packColumns(p.panels, w, k, n, k)
+	p := &PackedF32{N: n, K: k}
+	if !p.packHalves(w) {
+		p.panels = alignedFloats(roundUp(n, tileCols) * k)
+		packColumns(p.panels, w, k, n, k)
+	}
 	return p
 }
 
+// packHalves packs w as halves and reports whether they are all that w holds. If not, p is as before.
+func (p *PackedF32) packHalves(w []float32) bool {
+	panel := make([]float32, panelCols*p.K)
+	var halves []uint16
+	for j := 0; j < p.N; j += panelCols {
+		packPanel(panel, w[j*p.K:], p.K, min(panelCols, p.N-j), p.K)
+		if j == 0 {
+			if !toHalf(make([]uint16, len(panel)), panel) {
+				return false
+			}
+			halves = alignedSlice[uint16](roundUp(p.N, tileCols) * p.K)
+		}
+		if !toHalf(halves[j*p.K:], panel) {
+			return false
+		}
+	}
+	p.halves = halves
+	return true
+}
+
 // Bytes returns the memory that the packed weights take.
-func (p *PackedF32) Bytes() int { return 4 * cap(p.panels) }
+func (p *PackedF32) Bytes() int { return 4*cap(p.panels) + 2*cap(p.halves) }
 
 // packColumns writes src, [n][k] with row stride lds, as panels of 16 rows: dst[(j/16)*k*16 + i*16 + j%16] = src[j*lds+i].
 // The lanes of a last, partial panel are set to zero; panels beyond it are left alone.

@@ -8,8 +8,12 @@ func (p *PackedF32) Row(n int, dst []float32) {
 	if n < 0 || n >= p.N || len(dst) < p.K {
 		panic(fmt.Sprintf("kernels: Row: row %d of %d x %d into %d", n, p.N, p.K, len(dst)))
 	}
-	panel := p.panels[n/panelCols*panelCols*p.K:]
+	at := n/panelCols*panelCols*p.K + n%panelCols
 	for i := range dst[:p.K] {
-		dst[i] = panel[i*panelCols+n%panelCols]
+		if p.halves != nil {
+			dst[i] = halfToFloat(p.halves[at+i*panelCols])
+		} else {
+			dst[i] = p.panels[at+i*panelCols]
+		}
 	}
 }

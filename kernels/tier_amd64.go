@@ -11,7 +11,7 @@ var useAVX2, useVNNI, useAVX512, useVNNI512 bool
 // available returns the tiers that this machine can run, in rank order. x/sys/cpu asks the system too (XCR0), not the CPU alone.
 func available() []string {
 	have := []string{"generic"}
-	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA {
+	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasF16C {
 		return have
 	}
 	have = append(have, "avx2")

@@ -21,6 +21,7 @@ var files = []struct {
 }{
 	{"matmul_amd64.s", matmul},
 	{"pack_amd64.s", pack},
+	{"half_amd64.s", halves},
 	{"activation_amd64.s", activation},
 	{"vector_amd64.s", vector},
 	{"softmax_amd64.s", softmax},

@@ -3,10 +3,33 @@ package main
 import "fmt"
 
 func matmul(a *asm) {
-	a.isa = avx2
-	a.tile(6)
-	a.isa = avx512
-	a.tile(12)
+	for _, b := range []format{floatRows, halfRows} {
+		a.isa = avx2
+		a.tile(6, b)
+		a.isa = avx512
+		a.tile(12, b)
+	}
+}
+
+// format is how the numbers of a packed panel are stored.
+type format struct {
+	name   string // in the kernel's
+	goType string
+	row    int // bytes of a panel's row
+}
+
+var (
+	floatRows = format{"tile", "float32", 64}
+	halfRows  = format{"tileHalf", "uint16", 32}
+)
+
+// loadRow loads one register of numbers of a panel as float32.
+func (a *asm) loadRow(f format, at, dst string) {
+	if f == halfRows {
+		a.p("VCVTPH2PS %s, %s", at, dst)
+	} else {
+		a.p("VMOVUPS %s, %s", at, dst)
+	}
 }
 
 // tile writes the inner kernel of every product: c[i][0:2 vectors] (+)= the sum over k of a[i][k]*b[k], for m rows in strips of at
@@ -17,8 +40,8 @@ func matmul(a *asm) {
 // and the arithmetic fills the window in which the CPU itself would run ahead.
 //
 // A strip of any height adds in the same order, one multiply-add per k, so a row's bits don't depend on the strip it falls in.
-func (a *asm) tile(most int) {
-	a.fn("tile"+a.name, "m int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, ahead int, accumulate bool", "")
+func (a *asm) tile(most int, f format) {
+	a.fn(f.name+a.name, "m int, k int, a *float32, lda int, b *"+f.goType+", ldb int, c *float32, ldc int, ahead int, accumulate bool", "")
 	a.p("MOVQ %s, R8", a.arg("lda"))
 	a.p("MOVQ %s, R13", a.arg("ldc"))
 	a.p("MOVQ %s, DX", a.arg("c"))
@@ -41,13 +64,13 @@ func (a *asm) tile(most int) {
 	a.ret()
 	for rows := most; rows > 0; rows-- {
 		a.p("%s:", name(rows))
-		a.strip(rows)
+		a.strip(rows, f)
 		a.p("JMP next")
 	}
 }
 
 // strip computes rows rows and moves a, c and m past them.
-func (a *asm) strip(rows int) {
+func (a *asm) strip(rows int, f format) {
 	store, odd, ready := a.label("store"), a.label("odd"), a.label("ready")
 	a.p("MOVQ %s, CX", a.arg("k"))
 	a.p("MOVQ %s, SI", a.arg("a"))
@@ -78,14 +101,14 @@ func (a *asm) strip(rows int) {
 		a.p("PCALIGN $32")
 		a.p("%s:", loop)
 		for u := range n {
-			a.multiplyAdd(rows, u, bases, sum)
+			a.multiplyAdd(rows, u, f, bases, sum)
 		}
 		for _, b := range bases {
 			a.p("ADDQ $%d, %s", 4*n, b)
 		}
-		a.p("ADDQ $%d, DI", 64*n)
+		a.p("ADDQ $%d, DI", f.row*n)
 		if a.wide() {
-			a.p("ADDQ $%d, BX", 64*n)
+			a.p("ADDQ $%d, BX", f.row*n)
 		}
 		a.p("DECQ CX")
 		a.p("JNZ %s", loop)
@@ -120,20 +143,23 @@ func (a *asm) eachC(rows int, visit func(r, j int)) {
 }
 
 // multiplyAdd adds the products for the u-th k of the unrolled loop.
-func (a *asm) multiplyAdd(rows, u int, bases []string, sum func(r, j int) string) {
+func (a *asm) multiplyAdd(rows, u int, f format, bases []string, sum func(r, j int) string) {
 	b0, b1 := a.reg(12), a.reg(13)
 	x := []string{a.reg(14), a.reg(15)}
+	at := u * f.row
 	if a.wide() {
 		b0, b1 = a.reg(24), a.reg(25)
 		x = []string{a.reg(26), a.reg(27), a.reg(28), a.reg(29)}
-		a.p("VMOVUPS %d(BX), %s", 64*u, b1)
+		a.loadRow(f, fmt.Sprintf("%d(BX)", at), b1)
 	} else {
-		a.p("VMOVUPS %d(DI), %s", 64*u+32, b1)
+		a.loadRow(f, fmt.Sprintf("%d(DI)", at+f.row/2), b1)
 	}
-	a.p("VMOVUPS %d(DI), %s", 64*u, b0)
-	a.p("PREFETCHT1 %d(DI)(AX*1)", 64*u)
-	if a.wide() {
-		a.p("PREFETCHT1 %d(BX)(AX*1)", 64*u)
+	a.loadRow(f, fmt.Sprintf("%d(DI)", at), b0)
+	if at%64 == 0 {
+		a.p("PREFETCHT1 %d(DI)(AX*1)", at)
+		if a.wide() {
+			a.p("PREFETCHT1 %d(BX)(AX*1)", at)
+		}
 	}
 	for r := range rows {
 		at := fmt.Sprintf("%d(%s)", 4*u, bases[r/3])
