@@ -1,0 +1,46 @@
+//go:build linux && amd64 && !nocuda
+
+package cuda
+
+import (
+	"testing"
+
+	"hark/engine/cuda/driver"
+	"hark/engine/cuda/emu"
+)
+
+// newDevice makes a device for a test, on the emulated GPU or the one that HARK_CUDA_LIBRARY names.
+func newDevice(t testing.TB, s Storage) *Device {
+	t.Helper()
+	library, gpu := emu.Driver(t)
+	c := Config{Driver: driver.Config{Library: library}, Storage: s}
+	if gpu != nil {
+		c.RegionBytes = 1 // every buffer has its guards
+	}
+	return open(t, c)
+}
+
+// emulated makes a device on an emulated GPU of its own, which the test may break.
+func emulated(t testing.TB, c Config) (*Device, *emu.GPU) {
+	t.Helper()
+	gpu := emu.New(t)
+	c.Driver.Library, c.RegionBytes = gpu.Library, 1
+	return open(t, c), gpu
+}
+
+func open(t testing.TB, c Config) *Device {
+	t.Helper()
+	d, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	return d
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
