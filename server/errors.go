@@ -289,6 +289,20 @@ type wireBusy struct {
 	Predicted float64       `json:"predicted_wait_ms"` // 0 while nothing has been measured
 }
 
+// onWire is an error in OpenAI's form; err is what it was made of.
+func onWire(e *apiError, err error) *wireError {
+	body := &wireError{}
+	body.Error.Message, body.Error.Type = e.message, e.kind()
+	body.Error.Param, body.Error.Code = nullable(e.param), nullable(e.code)
+	if e.busy != nil {
+		body.Hark = &wireBusy{e.busy.Limit, e.busy.Waiting, inMillis(e.busy.Predicted)}
+	}
+	if file := (*refusedFile)(nil); errors.As(err, &file) && e.status < http.StatusInternalServerError {
+		body.File = file.report
+	}
+	return body
+}
+
 // fail answers with an error and notes it for the request's log line. If the body has not been read to its end, it lingers
 // so that the client gets to read the answer, then closes the link. To a client that is gone it writes nothing: observe
 // aborts the link.
@@ -309,14 +323,11 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case retryNever:
 		h.Set("x-should-retry", "false")
 	}
-	var body wireError
-	body.Error.Message, body.Error.Type = e.message, e.kind()
-	body.Error.Param, body.Error.Code = nullable(e.param), nullable(e.code)
-	if e.busy != nil {
-		body.Hark = &wireBusy{e.busy.Limit, e.busy.Waiting, inMillis(e.busy.Predicted)}
-	}
-	if file := (*refusedFile)(nil); errors.As(err, &file) && e.status < http.StatusInternalServerError {
-		body.File = file.report
+	var body any
+	if rec.errorForm != nil {
+		body = rec.errorForm(e, rec.id)
+	} else {
+		body = onWire(e, err)
 	}
 	text, err := json.Marshal(body)
 	if err != nil { // strings always marshal

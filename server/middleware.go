@@ -26,6 +26,7 @@ type record struct {
 	id         string
 	caller     *access.Caller // whose key it came with, or nil
 	entered    bool           // counts for the caller's limits
+	errorForm  errorForm      // how the route writes errors; nil: as OpenAI does
 	bodyLeft   *body          // nil where the body doesn't matter
 	err        *apiError      // nil if all went well
 	transcript *Transcript    // nil if there is none

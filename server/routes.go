@@ -27,6 +27,9 @@ func (s *Server) routes() http.Handler {
 		r.Post("/v1/audio/translations", s.transcription(dialect{openAI: true, task: engine.Translate}))
 		r.Post("/v1/explain", s.admitted(s.explain))
 	})
+	// Other servers' calls, with their errors.
+	r.With(withErrors(inferenceError), s.authenticated, s.limited).Post("/inference", s.adapted(newInference))
+	r.With(withErrors(deepgramError), s.authenticated, s.limited).Post("/v1/listen", s.adapted(s.newDeepgram))
 	r.Group(func(r chi.Router) { // for callers
 		r.Use(s.authenticated)
 		r.Get("/v1/models", s.listModels)
