@@ -13,7 +13,7 @@ import (
 
 func TestUploadDownload(t *testing.T) {
 	for _, s := range []Storage{F16, BF16} {
-		d := newDevice(t, s)
+		d := newDevice(t, Config{Storage: s})
 		for _, alloc := range []func(int) (engine.Buffer, error){d.Alloc, d.AllocSingle} {
 			m := engine.NewTensor(must(alloc(7*13)), 7, 13)
 			zeros := make([]float32, 7*13)
@@ -54,7 +54,7 @@ func TestUploadDownload(t *testing.T) {
 
 // TestLargeCopies are those that take several pages, both ways.
 func TestLargeCopies(t *testing.T) {
-	d := newDevice(t, F16)
+	d := newDevice(t, Config{})
 	const n = 3*pageBytes + 12345
 	b := must(d.AllocSingle(n))
 	m := engine.NewTensor(b, 1, n)

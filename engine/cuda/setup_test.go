@@ -10,10 +10,10 @@ import (
 )
 
 // newDevice makes a device for a test, on the emulated GPU or the one that HARK_CUDA_LIBRARY names.
-func newDevice(t testing.TB, s Storage) *Device {
+func newDevice(t testing.TB, c Config) *Device {
 	t.Helper()
 	library, gpu := emu.Driver(t)
-	c := Config{Driver: driver.Config{Library: library}, Storage: s}
+	c.Driver = driver.Config{Library: library}
 	if gpu != nil {
 		c.RegionBytes = 1 // every buffer has its guards
 	}
