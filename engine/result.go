@@ -23,6 +23,8 @@ type Options struct {
 	Keywords []string
 	// WordTimestamps asks for the time of every word.
 	WordTimestamps bool
+	// LogProbs asks for the log-probability of every token.
+	LogProbs bool
 	// Temperatures are tried in turn until a window's text looks sound; empty means
 	// the model's own ladder, a single one means no fallback.
 	Temperatures []float32
@@ -71,6 +73,16 @@ type Segment struct {
 	NoSpeechProb     float64
 	// Words is nil unless word times were asked for.
 	Words []Word
+	// Spelling is the text token by token, without those that are no text; nil unless log-probabilities were asked for.
+	Spelling []Token
+}
+
+// Token is a piece of a text.
+type Token struct {
+	// Bytes are what it writes, which need not be whole characters. Those of all tokens are the text.
+	Bytes []byte
+	// LogProb is its log-probability among all that the model might have written there.
+	LogProb float32
 }
 
 // Word is one word with its punctuation.

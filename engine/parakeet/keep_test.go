@@ -54,7 +54,7 @@ func TestSettledIsTheResult(t *testing.T) {
 		spans   []engine.Span
 		o       engine.Options
 	}{
-		{"apart", samples, spans, engine.Options{WordTimestamps: true}},
+		{"apart", samples, spans, engine.Options{WordTimestamps: true, LogProbs: true}},
 		{"overlapping", sentence, []engine.Span{{End: 2*engine.SampleRate + overlap}, {Start: 2 * engine.SampleRate, End: len(sentence), Overlap: overlap}}, engine.Options{}},
 		{"sequential", samples, spans, engine.Options{Sequential: true}},
 	} {
@@ -72,6 +72,7 @@ func TestSettledIsTheResult(t *testing.T) {
 			if got := toJSON(t, &engine.Result{Language: r.Language, Segments: settled}); got != want {
 				t.Errorf("settled %s\nwant    %s", got, want)
 			}
+			checkSpelling(t, r, c.o)
 			if len(kept) != len(c.spans) {
 				t.Fatalf("%d windows were kept, want %d", len(kept), len(c.spans))
 			}
@@ -94,6 +95,24 @@ func TestSettledIsTheResult(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// checkSpelling holds the tokens of segments to their texts, and their log-probabilities to the mean.
+func checkSpelling(t *testing.T, r *engine.Result, o engine.Options) {
+	t.Helper()
+	for _, s := range r.Segments {
+		text, sum := "", 0.0
+		for _, token := range s.Spelling {
+			text += string(token.Bytes)
+			sum += float64(token.LogProb)
+		}
+		switch {
+		case !o.LogProbs && s.Spelling != nil:
+			t.Errorf("tokens that nobody asked for: %+v", s)
+		case o.LogProbs && (text != s.Text || math.Abs(sum/float64(len(s.Spelling))-s.AvgLogProb) > 1e-6):
+			t.Errorf("tokens %q of %q, mean %.4f", text, s.Text, sum/float64(len(s.Spelling)))
+		}
 	}
 }
 

@@ -48,14 +48,17 @@ func splitLong(segments [][]spokenWord, words []spokenWord) [][]spokenWord {
 // segmentResult is a run of words as callers get it, no later than limit, in seconds. Mean log-probability and compression
 // ratio are the segment's own. There is no temperature, and no probability of silence: a transducer writes nothing
 // where nothing is said, so both are 0. Seek, the position of the window in which it starts, is left to the caller.
-func segmentResult(words []spokenWord, limit float64, withWords bool) engine.Segment {
+func segmentResult(v pieces, words []spokenWord, limit float64, o *engine.Options) engine.Segment {
 	var s engine.Segment
 	sum := 0.0
 	for i := range words {
 		w := words[i].result(limit)
 		s.Text += w.Text
-		if withWords {
+		if o.WordTimestamps {
 			s.Words = append(s.Words, w)
+		}
+		if o.LogProbs {
+			s.Spelling = append(s.Spelling, words[i].spelling(v)...)
 		}
 		for _, t := range words[i].tokens {
 			s.Tokens = append(s.Tokens, t.id)

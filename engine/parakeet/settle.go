@@ -72,7 +72,7 @@ func (j *job) cut() {
 			return
 		}
 		for _, words := range splitLong(nil, sentence) {
-			j.add(segmentResult(words, seconds(j.samples), j.options.WordTimestamps))
+			j.add(segmentResult(v, words, seconds(j.samples), &j.options))
 		}
 	}
 }

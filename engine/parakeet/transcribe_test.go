@@ -219,7 +219,7 @@ func TestResultGolden(t *testing.T) {
 			checkSpans(t, "words", wordSpans(words), u.Words)
 			var segments []goldenSpan
 			for _, s := range splitSegments(words) {
-				segments = append(segments, goldenSpan{Segment: segmentResult(s, math.Inf(1), false).Text[1:], Start: s[0].start, End: s[len(s)-1].end})
+				segments = append(segments, goldenSpan{Segment: segmentResult(m.pieces, s, math.Inf(1), &engine.Options{}).Text[1:], Start: s[0].start, End: s[len(s)-1].end})
 			}
 			checkSpans(t, "segments", segments, u.Segments)
 

@@ -128,6 +128,16 @@ func (w *spokenWord) probability() float64 {
 	return sum / float64(len(w.tokens))
 }
 
+// spelling is the word's tokens, with the space before it.
+func (w *spokenWord) spelling(v pieces) []engine.Token {
+	spelling := make([]engine.Token, len(w.tokens))
+	for i, t := range w.tokens {
+		spelling[i] = engine.Token{Bytes: []byte(v.Text(t.id)), LogProb: t.logProb}
+	}
+	spelling[0].Bytes = append([]byte(" "), spelling[0].Bytes...)
+	return spelling
+}
+
 // result is the word as callers get it, no later than limit, in seconds.
 func (w *spokenWord) result(limit float64) engine.Word {
 	return engine.Word{

@@ -121,7 +121,7 @@ func TestSegmentResult(t *testing.T) {
 	words[0].tokens[0].logProb, words[0].tokens[0].confidence = -1, 0.5
 	words[1].tokens = append(words[1].tokens, words[1].tokens[0])
 	words[1].tokens[1].confidence = 0.25
-	s := segmentResult(words, 4.5, true)
+	s := segmentResult(nil, words, 4.5, &engine.Options{WordTimestamps: true})
 	if s.Text != " a b." || s.Start != 1 || s.End != 4.5 || !slices.Equal(s.Tokens, []int32{0, 1, 1}) || s.AvgLogProb != -1./3 {
 		t.Errorf("got %+v", s)
 	}
@@ -132,7 +132,7 @@ func TestSegmentResult(t *testing.T) {
 	if !slices.Equal(s.Words, want) {
 		t.Errorf("got words %+v, want %+v", s.Words, want)
 	}
-	if s := segmentResult(words, 10, false); s.Words != nil || s.End != 5 {
+	if s := segmentResult(nil, words, 10, &engine.Options{WordTimestamps: false}); s.Words != nil || s.End != 5 {
 		t.Errorf("got %+v", s)
 	}
 }

@@ -121,8 +121,13 @@ func (c *chain) accept(out *outcome, align func(text []int32) (alignment, error)
 func (c *chain) time(segments []segment, align func(text []int32) (alignment, error)) error {
 	v := c.job.model.vocabulary
 	var text []int32
+	var logProbs []float32
 	for _, s := range segments {
-		text = append(text, v.text(s.tokens)...)
+		for i, id := range s.tokens {
+			if v.isText(id) {
+				text, logProbs = append(text, id), append(logProbs, s.logProbs[i])
+			}
+		}
 	}
 	if len(text) == 0 {
 		return nil
@@ -131,7 +136,7 @@ func (c *chain) time(segments []segment, align func(text []int32) (alignment, er
 	if err != nil {
 		return err
 	}
-	words := v.timeWords(text, a, c.language)
+	words := v.timeWords(text, logProbs, a, c.language)
 	c.lastSpeech = v.placeWords(segments, words, float64(c.seek)/framesPerSecond, c.lastSpeech)
 	return nil
 }

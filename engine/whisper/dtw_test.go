@@ -118,7 +118,7 @@ func TestAlignment(t *testing.T) {
 					t.Errorf("probability of token %d: got %.4f, want %.4f", i, got.probabilities[i], want)
 				}
 			}
-			words := v.timeWords(text, got, "en")
+			words := v.timeWords(text, make([]float32, len(text)), got, "en")
 			if len(words) != len(a.Words) {
 				t.Fatalf("got %d words, want %d", len(words), len(a.Words))
 			}

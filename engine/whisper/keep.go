@@ -29,15 +29,17 @@ type keptSegment struct {
 	NoSpeech    float64    `json:"no_speech"`
 	Temperature float32    `json:"temperature"`
 	Ratio       float64    `json:"ratio"`
+	LogProbs    []float32  `json:"logprobs"`
 	Words       []keptWord `json:"words,omitempty"`
 }
 
 type keptWord struct {
-	Text        string  `json:"text"`
-	Tokens      []int32 `json:"tokens"`
-	Start       float64 `json:"start"`
-	End         float64 `json:"end"`
-	Probability float64 `json:"probability"`
+	Text        string    `json:"text"`
+	Tokens      []int32   `json:"tokens"`
+	LogProbs    []float32 `json:"logprobs"`
+	Start       float64   `json:"start"`
+	End         float64   `json:"end"`
+	Probability float64   `json:"probability"`
 }
 
 // errNotEnded says that there is nothing to keep.
@@ -65,10 +67,10 @@ func (j *job) Keep(w engine.Window) (engine.Kept, error) {
 func (s *segment) keep() keptSegment {
 	k := keptSegment{
 		Start: s.start, End: s.end, Seek: s.seek, Text: s.text, Tokens: s.tokens,
-		AvgLogProb: s.outcome.avgLogProb, NoSpeech: s.outcome.noSpeech, Temperature: s.outcome.temp, Ratio: s.ratio,
+		AvgLogProb: s.outcome.avgLogProb, NoSpeech: s.outcome.noSpeech, Temperature: s.outcome.temp, Ratio: s.ratio, LogProbs: s.logProbs,
 	}
 	for _, w := range s.words {
-		k.Words = append(k.Words, keptWord{w.text, w.tokens, w.start, w.end, w.probability})
+		k.Words = append(k.Words, keptWord{w.text, w.tokens, w.logProbs, w.start, w.end, w.probability})
 	}
 	return k
 }
@@ -112,7 +114,8 @@ func (c *chain) fits(p *keptPass) bool {
 	known := func(id int32) bool { return id >= 0 && int(id) < c.job.model.config.Vocabulary }
 	for _, s := range p.Segments {
 		written += len(s.Tokens)
-		if slices.ContainsFunc(s.Tokens, func(id int32) bool { return !known(id) }) {
+		if len(s.LogProbs) != len(s.Tokens) || slices.ContainsFunc(s.Tokens, func(id int32) bool { return !known(id) }) ||
+			slices.ContainsFunc(s.Words, func(w keptWord) bool { return len(w.LogProbs) != len(w.Tokens) }) {
 			return false
 		}
 	}
@@ -137,11 +140,11 @@ func (c *chain) restore(p *keptPass) {
 
 func (k *keptSegment) segment() segment {
 	s := segment{
-		start: k.Start, end: k.End, seek: k.Seek, text: k.Text, tokens: k.Tokens, ratio: k.Ratio,
+		start: k.Start, end: k.End, seek: k.Seek, text: k.Text, tokens: k.Tokens, logProbs: k.LogProbs, ratio: k.Ratio,
 		outcome: &outcome{avgLogProb: k.AvgLogProb, noSpeech: k.NoSpeech, temp: k.Temperature},
 	}
 	for _, w := range k.Words {
-		s.words = append(s.words, timedWord{w.Text, w.Tokens, w.Start, w.End, w.Probability})
+		s.words = append(s.words, timedWord{w.Text, w.Tokens, w.LogProbs, w.Start, w.End, w.Probability})
 	}
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"hark/engine"
@@ -70,6 +71,18 @@ func checkSettling(t *testing.T, m *Model, samples []float32, spans []engine.Spa
 	if got := toJSON(t, &engine.Result{Language: r.Language, Segments: settled}); got != want {
 		t.Errorf("settled %.500s\nwant    %.500s", got, want)
 	}
+	for _, s := range r.Segments {
+		text := ""
+		for _, token := range s.Spelling {
+			text += string(token.Bytes)
+			if !(token.LogProb <= 0) {
+				t.Errorf("a token's log-probability is %.3f", token.LogProb)
+			}
+		}
+		if o.LogProbs && strings.ToValidUTF8(text, "") != strings.ReplaceAll(s.Text, "\ufffd", "") || !o.LogProbs && s.Spelling != nil {
+			t.Errorf("tokens %q of %q", text, s.Text)
+		}
+	}
 	if len(r.Segments) == 0 || len(kept) < 2 {
 		t.Errorf("%d segments of %d windows: too little to compare", len(r.Segments), len(kept))
 	}
@@ -103,7 +116,7 @@ func TestSettledIsTheResult(t *testing.T) {
 		checkSettling(t, m, samples, overlappingSpans, engine.Options{Temperatures: greedy})
 	})
 	t.Run("words", func(t *testing.T) {
-		checkSettling(t, m, samples, overlappingSpans, engine.Options{Temperatures: greedy, WordTimestamps: true})
+		checkSettling(t, m, samples, overlappingSpans, engine.Options{Temperatures: greedy, WordTimestamps: true, LogProbs: true})
 	})
 	t.Run("chain", func(t *testing.T) {
 		checkSettling(t, m, noise(16000*70, 1), []engine.Span{{End: 16000 * 70}}, engine.Options{Temperatures: greedy, Sequential: true})
@@ -114,7 +127,7 @@ func TestSettledIsTheResult(t *testing.T) {
 func TestSpeechSettles(t *testing.T) {
 	samples := clip(t, "ted60")[:160000]
 	spans := []engine.Span{{Start: 0, End: 64000}, {Start: 48000, End: 112000, Overlap: 16000}, {Start: 112000, End: len(samples)}}
-	checkSettling(t, model(t, "base"), samples, spans, engine.Options{})
+	checkSettling(t, model(t, "base"), samples, spans, engine.Options{LogProbs: true})
 }
 
 // FuzzRestore: whatever is given back, a job runs to its end.

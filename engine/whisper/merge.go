@@ -42,10 +42,10 @@ func (c *chain) keepWords(keep func(middle float64) bool) {
 		if len(words) == 0 {
 			continue
 		}
-		s.words, s.tokens, s.text = words, nil, ""
+		s.words, s.tokens, s.logProbs, s.text = words, nil, nil, ""
 		for _, w := range words {
 			s.text += w.text
-			s.tokens = append(s.tokens, w.tokens...)
+			s.tokens, s.logProbs = append(s.tokens, w.tokens...), append(s.logProbs, w.logProbs...)
 		}
 		s.start, s.end = words[0].start, words[len(words)-1].end
 		segments = append(segments, s)

@@ -13,9 +13,10 @@ const maxBeam = 8
 // hypothesis is one way that a transcript may go: what was written after the prompt,
 // its summed log-probability, and the cache slot that holds its keys and values.
 type hypothesis struct {
-	written []int32
-	sum     float64
-	slot    int32
+	written  []int32
+	logProbs []float32 // of these
+	sum      float64
+	slot     int32
 }
 
 // search chooses the tokens of one pass over a window: greedily, by drawing at a
@@ -36,8 +37,9 @@ type search struct {
 
 // outcome is the result of a search.
 type outcome struct {
-	tokens     []int32 // without the end of text
-	avgLogProb float64 // the sum over the tokens and the end, by their number
+	tokens     []int32   // without the end of text
+	logProbs   []float32 // of these
+	avgLogProb float64   // the sum over the tokens and the end, by their number
 	noSpeech   float64
 	temp       float32
 }
@@ -133,6 +135,7 @@ func (s *search) advanceOne(c engine.Choice) (done bool) {
 	}
 	h.sum += float64(c.LogProbs[0])
 	h.written = append(h.written, c.IDs[0])
+	h.logProbs = append(h.logProbs, c.LogProbs[0])
 	return len(h.written) >= s.limit
 }
 
@@ -141,14 +144,15 @@ func (s *search) advanceOne(c engine.Choice) (done bool) {
 // decoding.py, BeamSearchDecoder with patience 1).
 func (s *search) advanceBeam(choices []engine.Choice) (copies []slotCopy, done bool) {
 	type continuation struct {
-		from int
-		id   int32
-		sum  float64
+		from    int
+		id      int32
+		logProb float32
+		sum     float64
 	}
 	var all []continuation
 	for i, c := range choices {
 		for j, id := range c.IDs {
-			all = append(all, continuation{i, id, s.live[i].sum + float64(c.LogProbs[j])})
+			all = append(all, continuation{i, id, c.LogProbs[j], s.live[i].sum + float64(c.LogProbs[j])})
 		}
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].sum > all[j].sum })
@@ -161,12 +165,13 @@ func (s *search) advanceBeam(choices []engine.Choice) (copies []slotCopy, done b
 		parent := old[c.from]
 		if c.id == s.rules.v.endOfText {
 			if len(s.finished) < s.beam {
-				s.finished = append(s.finished, hypothesis{written: parent.written, sum: c.sum})
+				s.finished = append(s.finished, hypothesis{written: parent.written, logProbs: parent.logProbs, sum: c.sum})
 			}
 			continue
 		}
 		written := append(append(make([]int32, 0, len(parent.written)+16), parent.written...), c.id)
-		kept, parents = append(kept, hypothesis{written: written, sum: c.sum}), append(parents, c.from)
+		logProbs := append(append(make([]float32, 0, len(written)+15), parent.logProbs...), c.logProb)
+		kept, parents = append(kept, hypothesis{written: written, logProbs: logProbs, sum: c.sum}), append(parents, c.from)
 		if len(kept) == s.beam {
 			break
 		}
@@ -221,6 +226,7 @@ func (s *search) outcome() outcome {
 	}
 	return outcome{
 		tokens:     best.written,
+		logProbs:   best.logProbs,
 		avgLogProb: best.sum / float64(len(best.written)+1),
 		noSpeech:   s.noSpeech,
 		temp:       s.temperature,

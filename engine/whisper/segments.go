@@ -18,6 +18,7 @@ type segment struct {
 	seek       int
 	text       string
 	tokens     []int32
+	logProbs   []float32 // of these
 	outcome    *outcome
 	ratio      float64
 	words      []timedWord
@@ -51,7 +52,7 @@ func (v *vocabulary) cut(out *outcome, seek, size int) (segments []segment, adva
 				break
 			}
 		}
-		return []segment{v.segment(out, tokens, offset, end, seek)}, size, closed
+		return []segment{v.segment(out, 0, n, offset, end, seek)}, size, closed
 	}
 	if closed {
 		ends = append(ends, n)
@@ -59,7 +60,7 @@ func (v *vocabulary) cut(out *outcome, seek, size int) (segments []segment, adva
 	last := 0
 	for _, end := range ends {
 		part := tokens[last:end]
-		segments = append(segments, v.segment(out, part, at(part[0]), at(part[len(part)-1]), seek))
+		segments = append(segments, v.segment(out, last, end, at(part[0]), at(part[len(part)-1]), seek))
 		last = end
 	}
 	if closed {
@@ -69,11 +70,24 @@ func (v *vocabulary) cut(out *outcome, seek, size int) (segments []segment, adva
 	return segments, int(tokens[last-1]-v.firstTimestamp) * framesPerTimestamp, false
 }
 
-func (v *vocabulary) segment(out *outcome, tokens []int32, start, end float64, seek int) segment {
+// segment is made of the tokens [first, last) of a pass.
+func (v *vocabulary) segment(out *outcome, first, last int, start, end float64, seek int) segment {
+	tokens := out.tokens[first:last]
 	return segment{
-		start: start, end: end, seek: seek, tokens: tokens, outcome: out,
+		start: start, end: end, seek: seek, tokens: tokens, logProbs: out.logProbs[first:last], outcome: out,
 		text: v.decode(tokens),
 	}
+}
+
+// spelling is the ordinary tokens among a segment's.
+func (v *vocabulary) spelling(s *segment) []engine.Token {
+	var spelling []engine.Token
+	for i, id := range s.tokens {
+		if v.isText(id) {
+			spelling = append(spelling, engine.Token{Bytes: v.tokenizer.Bytes(id), LogProb: s.logProbs[i]})
+		}
+	}
+	return spelling
 }
 
 // decode is the text of the ordinary tokens among ids.

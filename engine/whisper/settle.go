@@ -55,8 +55,13 @@ func (j *job) take(c *chain) {
 	// A model that pads its windows to 30 s may write times, even whole segments, beyond the sound.
 	limit := float64(c.start+len(c.samples)) / engine.SampleRate
 	for ; c.taken < len(c.merged); c.taken++ {
-		if s := c.merged[c.taken].result(c.offset(), limit, j.options.WordTimestamps); s.End > s.Start {
-			j.settled = append(j.settled, s)
+		s := c.merged[c.taken].result(c.offset(), limit, j.options.WordTimestamps)
+		if s.End <= s.Start {
+			continue
 		}
+		if j.options.LogProbs {
+			s.Spelling = j.model.vocabulary.spelling(&c.merged[c.taken])
+		}
+		j.settled = append(j.settled, s)
 	}
 }

@@ -10,6 +10,7 @@ import (
 type timedWord struct {
 	text        string
 	tokens      []int32
+	logProbs    []float32 // of these
 	start, end  float64
 	probability float64
 }
@@ -29,7 +30,7 @@ type alignment struct {
 }
 
 // timeWords gives the text tokens' words their times, in seconds from the pass's start.
-func (v *vocabulary) timeWords(text []int32, a alignment, language string) []timedWord {
+func (v *vocabulary) timeWords(text []int32, logProbs []float32, a alignment, language string) []timedWord {
 	const positionsPerSecond = framesPerSecond / framesPerPosition
 	var words []timedWord
 	at := 0
@@ -40,7 +41,7 @@ func (v *vocabulary) timeWords(text []int32, a alignment, language string) []tim
 			sum += float64(p)
 		}
 		words = append(words, timedWord{
-			text: w.text, tokens: w.tokens,
+			text: w.text, tokens: w.tokens, logProbs: logProbs[at:to],
 			start:       float64(a.positions[at]) / positionsPerSecond,
 			end:         float64(a.positions[to]) / positionsPerSecond,
 			probability: sum / float64(len(w.tokens)),
@@ -123,8 +124,8 @@ func mergePunctuation(words []timedWord) []timedWord {
 		w, next := &words[i], &words[following]
 		if strings.HasPrefix(w.text, " ") && strings.Contains(prependPunctuation, strings.TrimSpace(w.text)) {
 			next.text = w.text + next.text
-			next.tokens = append(append([]int32(nil), w.tokens...), next.tokens...)
-			w.text, w.tokens = "", nil
+			next.tokens, next.logProbs = slices.Concat(w.tokens, next.tokens), slices.Concat(w.logProbs, next.logProbs)
+			w.text, w.tokens, w.logProbs = "", nil, nil
 		} else {
 			following = i
 		}
@@ -134,8 +135,8 @@ func mergePunctuation(words []timedWord) []timedWord {
 		w, before := &words[i], &words[previous]
 		if !strings.HasSuffix(before.text, " ") && strings.Contains(appendPunctuation, w.text) {
 			before.text += w.text
-			before.tokens = append(append([]int32(nil), before.tokens...), w.tokens...)
-			w.text, w.tokens = "", nil
+			before.tokens, before.logProbs = slices.Concat(before.tokens, w.tokens), slices.Concat(before.logProbs, w.logProbs)
+			w.text, w.tokens, w.logProbs = "", nil, nil
 		} else {
 			previous = i
 		}
