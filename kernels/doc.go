@@ -11,13 +11,14 @@
 //
 // # Tiers
 //
-// The same op exists in up to three forms, chosen once at start (see [Tier]): generic Go, compiled everywhere; AVX2 with FMA; AVX-512
-// (F, BW, VL, DQ). Integer products have two more, with VNNI's multiplications of bytes on either register size. HARK_CPU=generic,
-// avx2, avx2-vnni, avx512 or avx512-vnni forces a lower tier, so that one machine tests them all. The build tag noasm leaves the
+// The same op exists in up to three forms on amd64, chosen once at start (see [Tier]): generic Go, compiled everywhere; AVX2 with FMA;
+// AVX-512 (F, BW, VL, DQ). Integer products have two more, with VNNI's multiplications of bytes on either register size. On arm64 there is
+// NEON, and neon-dot with SDOT's products of bytes. HARK_CPU=generic, avx2, avx2-vnni, avx512, avx512-vnni, neon or neon-dot forces a
+// lower tier, so that one machine tests them all; NEON is tested in an emulator where there is one. The build tag noasm leaves the
 // assembly out. Tiers may differ in the last bits, since they add in another order. Within a tier a row's result depends
 // on that row alone: not on how many rows stand in the call, nor on where a caller cuts rows or columns between threads, so a clip
 // gets the same text alone and in any batch. Two habits keep that promise: every output of a product is one chain of fused
-// multiply-adds over ascending k whatever tile computes it, and vector tails are masked, never left to scalar code.
+// multiply-adds over ascending k whatever tile computes it, and vector tails are masked or padded, never left to scalar code.
 //
 // # How a product runs
 //

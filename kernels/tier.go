@@ -8,7 +8,7 @@ import (
 )
 
 // tiers names the implementations from the plainest to the fastest. A tier's place is its rank.
-var tiers = []string{"generic", "avx2", "avx2-vnni", "avx512", "avx512-vnni"}
+var tiers = []string{"generic", "avx2", "avx2-vnni", "avx512", "avx512-vnni", "neon", "neon-dot"}
 
 var (
 	tierName   string
@@ -21,7 +21,8 @@ func init() {
 	setTier(tierName)
 }
 
-// Tier returns the implementation in use: "generic", "avx2", "avx2-vnni", "avx512" or "avx512-vnni". forced says that HARK_CPU named it. err, if not nil, says
+// Tier returns the implementation in use: "generic", one of "avx2", "avx2-vnni", "avx512" and "avx512-vnni" on amd64, or one of "neon" and
+// "neon-dot" on arm64. forced says that HARK_CPU named it. err, if not nil, says
 // that HARK_CPU names no tier, or one that this CPU or build lacks; then the best tier at or below the wish is used (the best of all
 // for an unknown name).
 func Tier() (name string, forced bool, err error) { return tierName, tierForced, tierErr }

@@ -56,7 +56,7 @@ func TestChooseTier(t *testing.T) {
 		{"avx2", []string{"generic"}, "generic", false,
 			"HARK_CPU=avx2 is not supported by this CPU or build, using generic: choose one of generic"},
 		{"sse", []string{"generic", "avx2"}, "avx2", false,
-			`HARK_CPU="sse" is unknown, using avx2: choose one of generic, avx2, avx2-vnni, avx512, avx512-vnni`},
+			`HARK_CPU="sse" is unknown, using avx2: choose one of generic, avx2, avx2-vnni, avx512, avx512-vnni, neon, neon-dot`},
 	} {
 		name, forced, err := chooseTier(c.want, c.have)
 		var msg string

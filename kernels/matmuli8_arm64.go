@@ -1,0 +1,62 @@
+//go:build arm64 && !noasm
+
+package kernels
+
+// dotTileNEON is tileI8Generic's sum for up to four rows of bytes and one panel; listed groups have high bytes. c's stride is in bytes. It
+// takes the weights' offset away itself.
+//
+//go:noescape
+func dotTileNEON(rows, groups int, lo *int8, lda int, b *uint8, list *uint32, listed int, high *int8, c *float32, ldc int, rowScale, colScale, bias *float32)
+
+// wideTileNEON is the same for one row of 16-bit numbers.
+//
+//go:noescape
+func wideTileNEON(groups int, wide *int16, b *uint8, c, rowScale, colScale, bias *float32)
+
+// saturates says whether pairs of products of coarse rows must fit in 16 bits.
+func saturates() bool { return false }
+
+// hasVNNI says whether bytes are multiplied in fours, and so fine rows kept as bytes.
+func hasVNNI() bool { return useDot }
+
+func (t *tileI8) run() {
+	switch {
+	case useDot && t.wide == nil:
+		t.eachPanel(t.dotPanel)
+	case useNEON && t.wide != nil:
+		t.eachPanel(t.widePanel)
+	default:
+		t.runGeneric()
+	}
+}
+
+// eachPanel visits panel after panel, of which the weights are read for all rows while they are near.
+func (t *tileI8) eachPanel(run func(panel int)) {
+	for p := range t.tiles * tileCols / panelCols {
+		run(p)
+	}
+}
+
+func (t *tileI8) dotPanel(p int) {
+	const most = 4
+	var list *uint32
+	if len(t.list) > 0 {
+		list = &t.list[0]
+	}
+	b, col := &t.b[p*t.ldb], p*panelCols
+	for r := 0; r < t.rows; r += most {
+		var high *int8
+		if list != nil {
+			high = &t.high[r*groupK]
+		}
+		dotTileNEON(min(most, t.rows-r), t.groups, &t.lo[r*t.lda], t.lda, b, list, len(t.list), high,
+			&t.c[r*t.ldc+col], 4*t.ldc, &t.rowScale[r], &t.colScale[col], &t.bias[col])
+	}
+}
+
+func (t *tileI8) widePanel(p int) {
+	col := p * panelCols
+	for r := range t.rows {
+		wideTileNEON(t.groups, &t.wide[r*t.lda], &t.b[p*t.ldb], &t.c[r*t.ldc+col], &t.rowScale[r], &t.colScale[col], &t.bias[col])
+	}
+}

@@ -1,0 +1,15 @@
+//go:build arm64 && !noasm
+
+package kernels
+
+// peakNEON runs n rounds of 24 independent multiply-adds of a vector: the most that a benchmark can reach.
+func peakNEON(n int)
+
+// peak runs n rounds on the tier in use and returns how many operations that were.
+func peak(n int) (flops int) {
+	if !useNEON {
+		return 0
+	}
+	peakNEON(n)
+	return 2 * 24 * 4 * n
+}
