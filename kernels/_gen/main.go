@@ -43,6 +43,7 @@ var neonFiles = []struct {
 	emit func(n *neon)
 }{
 	{"matmul_arm64.s", neonMatmul},
+	{"half_arm64.s", neonHalf},
 	{"activation_arm64.s", neonActivation},
 	{"vector_arm64.s", neonVector},
 	{"softmax_arm64.s", neonSoftmax},

@@ -3,14 +3,19 @@ package main
 import "fmt"
 
 func neonMatmul(n *neon) {
-	n.tile(6)
+	n.tile(6, false)
+	n.tile(6, true)
 }
 
 // tile is the inner kernel of every float32 product: c[i][0:16] (+)= the sum over k of a[i][k]*b[k], for m rows in strips of at most most
 // rows, each with its four registers of sums. Strides are in bytes. Every sum is one chain of multiply-adds over ascending k, whatever
-// strip it falls in.
-func (n *neon) tile(most int) {
-	n.fn("tileNEON", "m int, k int, a *float32, lda int, b *float32, c *float32, ldc int, accumulate bool", "")
+// strip it falls in. Where b holds halves they are widened on the way.
+func (n *neon) tile(most int, halves bool) {
+	name, b := "tileNEON", "b *float32"
+	if halves {
+		name, b = "tileHalfNEON", "b *uint16"
+	}
+	n.fn(name, "m int, k int, a *float32, lda int, "+b+", c *float32, ldc int, accumulate bool", "")
 	n.args("m", "R0", "a", "R2", "lda", "R3", "c", "R5", "ldc", "R6")
 	n.p("MOVBU %s, R8", n.arg("accumulate"))
 	n.p("next:")
@@ -21,13 +26,13 @@ func (n *neon) tile(most int) {
 	n.ret()
 	for rows := most; rows > 0; rows-- {
 		n.p("rows%d:", rows)
-		n.strip(rows)
+		n.strip(rows, halves)
 		n.p("B next")
 	}
 }
 
 // strip computes rows rows and moves a, c and m past them. Sums are in registers 0 to 23, weights in 24 to 27, elements of a in 28 to 31.
-func (n *neon) strip(rows int) {
+func (n *neon) strip(rows int, halves bool) {
 	const weights, elements = 24, 28
 	row := func(r int) string { return fmt.Sprint("R", 19+r) }
 	n.p("MOVD %s, R1", n.arg("k"))
@@ -57,7 +62,7 @@ func (n *neon) strip(rows int) {
 			n.load(row(r), 0, elements+r)
 		}
 		for l := range 4 {
-			n.rowOfB(weights)
+			n.rowOfB(weights, halves)
 			for r := range rows {
 				n.addOuter(r, weights, elements+r, l)
 			}
@@ -67,14 +72,14 @@ func (n *neon) strip(rows int) {
 		}
 	} else {
 		for range 4 {
-			n.oneK(rows, row, weights, elements)
+			n.oneK(rows, row, weights, elements, halves)
 		}
 	}
 	n.p("SUB $4, R1")
 	n.p("B %s", loop)
 	n.p("%s:", odd)
 	n.p("CBZ R1, %s", store)
-	n.oneK(rows, row, weights, elements)
+	n.oneK(rows, row, weights, elements, halves)
 	n.p("SUB $1, R1")
 	n.p("B %s", odd)
 
@@ -85,7 +90,7 @@ func (n *neon) strip(rows int) {
 		}
 	})
 	n.p("ADD R6, R7, R5")
-	n.p("ADD R3, %s, R2", "R2")
+	n.p("ADD R3, R2, R2")
 	for range rows - 1 {
 		n.p("ADD R3, R2, R2")
 	}
@@ -104,15 +109,24 @@ func (n *neon) eachC(rows int, visit func(r int)) {
 }
 
 // rowOfB reads the 16 weights of one k.
-func (n *neon) rowOfB(weights int) {
+func (n *neon) rowOfB(weights int, halves bool) {
+	if halves {
+		n.p("FLDPQ (R4), (F%d, F%d)", weights+2, weights+3)
+		n.p("ADD $32, R4")
+		for i := range 2 {
+			n.op2("FCVTL", weights+2*i, weights+2+i)
+			n.op2("FCVTL2", weights+2*i+1, weights+2+i)
+		}
+		return
+	}
 	n.p("FLDPQ (R4), (F%d, F%d)", weights, weights+1)
 	n.p("FLDPQ 32(R4), (F%d, F%d)", weights+2, weights+3)
 	n.p("ADD $64, R4")
 }
 
 // oneK adds the products of one k.
-func (n *neon) oneK(rows int, row func(int) string, weights, elements int) {
-	n.rowOfB(weights)
+func (n *neon) oneK(rows int, row func(int) string, weights, elements int, halves bool) {
+	n.rowOfB(weights, halves)
 	for r := range rows {
 		e := elements + r%4
 		n.p("FMOVS.P 4(%s), F%d", row(r), e)

@@ -112,13 +112,18 @@ func (n *neon) toBytes() {
 	n.p("SUBS $16, R1, R1")
 	n.p("BNE loop")
 	n.total("sum")
-	n.ext(0, some, some, 8)
-	n.op3("ORR", some, some, 0)
-	n.p("FMOVD F%d, R4", some)
+	n.any(some, "any")
+	n.ret()
+}
+
+// any writes the bits that are set in some lane of x to a result. Register 0 and x are lost.
+func (n *neon) any(x int, result string) {
+	n.ext(0, x, x, 8)
+	n.op3("ORR", x, x, 0)
+	n.p("FMOVD F%d, R4", x)
 	n.p("LSR $32, R4, R5")
 	n.p("ORR R5, R4, R4")
-	n.p("MOVW R4, %s", n.arg("any"))
-	n.ret()
+	n.p("MOVW R4, %s", n.arg(result))
 }
 
 func (n *neon) columnsMax() {
