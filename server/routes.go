@@ -36,6 +36,7 @@ func (s *Server) routes() http.Handler {
 		r.Get("/v1/models/*", s.showModel) // a model's name may be a path
 		r.Get("/v1/queue", s.queue)
 	})
+	r.Get("/openapi.json", s.openAPIDocument)
 	probes := r.With(unless(!s.cfg.ProtectProbes, s.authenticated))
 	probes.Get("/healthz", s.health)
 	probes.Get("/readyz", s.ready)
