@@ -134,6 +134,12 @@ type Device interface {
 	Peaks(logits Tensor, ranges []Range, power float32) ([]Peak, error)
 }
 
+// HalfDevice is a device that takes weights in half precision as files hold them, without a copy of them in float32.
+type HalfDevice interface {
+	// NewLinearHalf is [Device.NewLinear] with w in IEEE 754 binary16, little-endian, 2*n*k bytes at any address.
+	NewLinearHalf(w []byte, bias []float32, n, k int) (Linear, error)
+}
+
 // DeviceInfo describes a device for people and for planning.
 type DeviceInfo struct {
 	// Kind is "cpu" or "cuda".

@@ -1,8 +1,11 @@
 package kernels
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -85,4 +88,31 @@ func BenchmarkFromHalf(b *testing.B) {
 			})
 		}
 	}
+}
+
+// littleHalves returns numbers that are halves as a file holds them, at an odd address.
+func littleHalves(t *testing.T, x []float32) []byte {
+	t.Helper()
+	b := make([]byte, 1, 2*len(x)+1)
+	for _, v := range x {
+		b = binary.LittleEndian.AppendUint16(b, floatToHalf(v))
+	}
+	return b[1:]
+}
+
+// TestPackHalves holds the packing of a file's halves to that of the same float32 numbers.
+func TestPackHalves(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		for _, c := range []struct{ n, k int }{{0, 5}, {1, 1}, {5, 15}, {16, 16}, {33, 80}, {100, 17}, {64, 0}} {
+			w := asHalves(normals(rng(1), c.n*c.k))
+			b := littleHalves(t, w)
+			sameBits(t, fmt.Sprintf("%dx%d", c.n, c.k), unpack(PackHalves(b, c.n, c.k)), w)
+			for _, fine := range []bool{false, true} {
+				got, want := PackI8Halves(b, c.n, c.k, fine), PackI8(w, c.n, c.k, fine)
+				if !bytes.Equal(got.panels, want.panels) || !slices.Equal(got.scale, want.scale) {
+					t.Errorf("%dx%d, fine: %v: bytes differ from those of float32 weights", c.n, c.k, fine)
+				}
+			}
+		}
+	})
 }

@@ -31,6 +31,22 @@ func PackF32(w []float32, n, k int) *PackedF32 {
 	return p
 }
 
+// PackHalves is PackF32 for weights that are halves (IEEE 754 binary16), little-endian, at any address, as files hold them.
+func PackHalves(w []byte, n, k int) *PackedF32 {
+	if n < 0 || k < 0 || len(w) < 2*n*k {
+		panic(fmt.Sprintf("kernels: PackHalves: %d bytes for %d x %d", len(w), n, k))
+	}
+	p := &PackedF32{N: n, K: k, halves: alignedSlice[uint16](roundUp(n, tileCols) * k)}
+	rows, panel := make([]float32, panelCols*k), make([]float32, panelCols*k)
+	for j := 0; j < n; j += panelCols {
+		cols := min(panelCols, n-j)
+		widen(rows[:cols*k], w[2*j*k:])
+		packPanel(panel, rows, k, cols, k)
+		toHalf(p.halves[j*k:], panel)
+	}
+	return p
+}
+
 // packHalves packs w as halves and reports whether they are all that w holds. If not, p is as before.
 func (p *PackedF32) packHalves(w []float32) bool {
 	panel := make([]float32, panelCols*p.K)

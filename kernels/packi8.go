@@ -38,6 +38,17 @@ func PackI8(w []float32, n, k int, fine bool) *PackedI8 {
 	return p
 }
 
+// PackI8Halves is PackI8 for weights that are halves (IEEE 754 binary16), little-endian, at any address, as files hold them.
+func PackI8Halves(w []byte, n, k int, fine bool) *PackedI8 {
+	if n < 0 || k < 0 || len(w) < 2*n*k {
+		panic(fmt.Sprintf("kernels: PackI8Halves: %d bytes for %d x %d", len(w), n, k))
+	}
+	p := new(PackedI8)
+	p.reset(n, k, fine)
+	p.packEach(func(dst []float32, i int) { widen(dst[:k], w[2*i*k:]) })
+	return p
+}
+
 // reset makes room for n x k weights of undefined content.
 func (p *PackedI8) reset(n, k int, fine bool) {
 	p.N, p.K, p.kp, p.fine, p.offset = n, k, roundUp(max(k, 1), padK), fine, 128
@@ -48,18 +59,26 @@ func (p *PackedI8) reset(n, k int, fine bool) {
 	p.panels, p.scale = resize(p.panels, np*p.kp), resize(p.scale, np)
 }
 
-// packRows packs w, [N][ldw]. Sixteen rows are made bytes first; then fours of bytes are moved as packColumns moves floats.
+// packRows packs w, [N][ldw].
 func (p *PackedI8) packRows(w []float32, ldw int) {
+	p.packEach(func(dst []float32, i int) { copy(dst, w[i*ldw:][:p.K]) })
+}
+
+// packEach packs the rows that row copies to dst, K numbers and what it leaves there. Sixteen rows are made bytes first; then fours of
+// bytes are moved as packColumns moves floats.
+func (p *PackedI8) packEach(row func(dst []float32, i int)) {
 	s := packScratches.Get().(*packScratch)
 	defer packScratches.Put(s)
 	s.row, s.hi = resize(s.row, p.kp), resize(s.hi, p.kp)
+	clear(s.row[p.K:])
 	s.bytes = resize(s.bytes, panelCols*p.kp)
 	groups := p.kp / groupK
 	for j := 0; j < len(p.scale); j += panelCols {
 		rows := max(0, min(panelCols, p.N-j))
 		clear(p.scale[j+rows : j+panelCols])
 		for r := range rows {
-			p.scale[j+r] = s.packRow(s.bytes[r*p.kp:][:p.kp], w[(j+r)*ldw:][:p.K], p.offset)
+			row(s.row, j+r)
+			p.scale[j+r] = s.packRow(s.bytes[r*p.kp:][:p.kp], p.offset)
 		}
 		packPanel(asFloats(p.panels[j*p.kp:][:panelCols*p.kp]), asFloats(s.bytes), groups, rows, groups)
 	}
@@ -74,9 +93,8 @@ type packScratch struct {
 
 var packScratches = sync.Pool{New: func() any { return new(packScratch) }}
 
-// packRow makes a row bytes and returns its scale.
-func (s *packScratch) packRow(dst []uint8, row []float32, offset int32) float32 {
-	clear(s.row[copy(s.row, row):])
+// packRow makes s.row bytes and returns its scale.
+func (s *packScratch) packRow(dst []uint8, offset int32) float32 {
 	most, sum := absSums(s.row)
 	scale, inv := checkedStep(most/float32(offset-1), sum)
 	toBytes(unsafe.Slice((*int8)(unsafe.Pointer(&dst[0])), len(dst)), s.hi, s.row, inv)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 	"sort"
-	"strings"
+	"unsafe"
 )
 
 // maxTokenizerFile bounds tokenizer.json; Whisper's is 2 MB.
@@ -22,6 +22,7 @@ type Tokenizer struct {
 	specials map[string]int32 // added tokens by name
 	names    map[int32]string // the same by id
 	longest  int              // bytes of the longest ordinary token
+	arena    []byte           // what ids and bytes refer to
 }
 
 // LoadTokenizer reads a tokenizer.json. The error is a [*FormatError] if the
@@ -97,6 +98,7 @@ func parseTokenizer(data []byte) (*Tokenizer, error) {
 
 	tokens := bytes.Count(file.Model.Vocab, []byte{','}) + 1 // or a few more: one of them is the comma
 	t.ids = make(map[string]int32, tokens)
+	t.arena = make([]byte, 0, len(file.Model.Vocab))
 	// Ids index a table. Those of a real vocabulary are dense; a stray one must
 	// not make the table large.
 	limit := int32(4*(tokens+len(t.names)) + 1024)
@@ -125,19 +127,24 @@ func (t *Tokenizer) addOrdinary(token string, id int32) error {
 		}
 		return nil // vocabularies list <|endoftext|> a second time
 	}
-	raw, ok := unalphabet(make([]byte, 0, len(token)), token)
-	if !ok {
+	// All tokens lie in one piece of memory, their names in the map too: hundreds of thousands of small ones would keep the garbage
+	// collector busy at every start. They don't change any more.
+	start := len(t.arena)
+	var ok bool
+	if t.arena, ok = unalphabet(t.arena, token); !ok {
 		return fmt.Errorf("token %q is not in the byte alphabet: this is no byte-level BPE vocabulary", token)
 	}
+	raw := t.arena[start:len(t.arena):len(t.arena)]
 	t.grow(id)
 	if t.bytes[id] != nil {
 		return fmt.Errorf("id %d is given twice", id)
 	}
-	if _, twice := t.ids[string(raw)]; twice {
+	key := unsafe.String(unsafe.SliceData(raw), len(raw))
+	if _, twice := t.ids[key]; twice {
 		return fmt.Errorf("token %q is there twice", token)
 	}
 	t.bytes[id] = raw
-	t.ids[string(raw)] = id
+	t.ids[key] = id
 	t.longest = max(t.longest, len(raw))
 	return nil
 }
@@ -155,34 +162,22 @@ func (t *Tokenizer) checkMerges(data json.RawMessage) error {
 	if len(data) == 0 {
 		return errors.New("the model has no merges")
 	}
-	var pairs [][]string
-	var lines []string
-	if err := json.Unmarshal(data, &lines); err == nil {
-		for _, line := range lines {
-			pairs = append(pairs, strings.Split(line, " "))
-		}
-	} else if err := json.Unmarshal(data, &pairs); err != nil {
-		return fmt.Errorf("merges: %w", err)
-	}
 	last := int32(-1)
 	var raw []byte
-	for i, pair := range pairs {
-		if len(pair) != 2 {
-			return fmt.Errorf("merge %d is not a pair", i)
-		}
-		left, ok := unalphabet(raw[:0], pair[0])
-		both, alsoOK := unalphabet(left, pair[1])
-		id, known := t.ids[string(both)]
-		raw = both
+	return eachMerge(data, func(i int, left, right string) error {
+		var ok, alsoOK bool
+		raw, ok = unalphabet(raw[:0], left)
+		raw, alsoOK = unalphabet(raw, right)
+		id, known := t.ids[string(raw)]
 		if !ok || !alsoOK || !known {
-			return fmt.Errorf("merge %d makes %q, which the vocabulary lacks", i, pair[0]+pair[1])
+			return fmt.Errorf("merge %d makes %q, which the vocabulary lacks", i, left+right)
 		}
 		if id <= last {
 			return fmt.Errorf("merge %d makes id %d after %d: only vocabularies in the order of merges are read", i, id, last)
 		}
 		last = id
-	}
-	return nil
+		return nil
+	})
 }
 
 // Encode returns the tokens of an ordinary text. The names of special tokens

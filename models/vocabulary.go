@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
-var errNotVocabulary = errors.New("not an object of tokens and their ids")
+var (
+	errNotVocabulary = errors.New("not an object of tokens and their ids")
+	errNotMerges     = errors.New("merges: not a list of pairs")
+)
 
 // eachToken calls visit for every member of a JSON object of numbers. It does
 // what eachMember does, several times faster: a vocabulary has 50,000 members
@@ -41,6 +45,59 @@ func eachToken(object []byte, visit func(token string, id int32) error) error {
 			return errNotVocabulary
 		}
 	}
+}
+
+// eachMerge calls visit for every pair in a JSON list: of strings with a space between the two, as files had them at first, or of
+// lists of two.
+func eachMerge(list []byte, visit func(i int, left, right string) error) error {
+	s := vocabularyScanner{list, 0}
+	if !s.next('[') {
+		return errNotMerges
+	}
+	if s.next(']') {
+		return nil
+	}
+	for i := 0; ; i++ {
+		left, right, err := s.pair(i)
+		if err != nil {
+			return err
+		}
+		if err := visit(i, left, right); err != nil {
+			return err
+		}
+		switch {
+		case s.next(','):
+		case s.next(']'):
+			return nil
+		default:
+			return errNotMerges
+		}
+	}
+}
+
+// pair takes the i-th pair of a list.
+func (s *vocabularyScanner) pair(i int) (left, right string, err error) {
+	listed := s.next('[')
+	text, ok := s.text()
+	if !ok {
+		return "", "", errNotMerges
+	}
+	two := false
+	if listed {
+		left = text
+		if two = s.next(','); two {
+			if right, ok = s.text(); !ok {
+				return "", "", errNotMerges
+			}
+			two = s.next(']')
+		}
+	} else if left, right, two = strings.Cut(text, " "); strings.Contains(right, " ") {
+		two = false
+	}
+	if !two {
+		return "", "", fmt.Errorf("merge %d is not a pair", i)
+	}
+	return left, right, nil
 }
 
 type vocabularyScanner struct {

@@ -53,7 +53,10 @@ type machine struct {
 	peaks      spare[peaksTask]
 }
 
-var _ engine.Device = (*Device)(nil)
+var (
+	_ engine.Device     = (*Device)(nil)
+	_ engine.HalfDevice = (*Device)(nil)
+)
 
 // Config says how a device computes. The zero value is float32 on all cores.
 type Config struct {

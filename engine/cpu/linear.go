@@ -45,6 +45,20 @@ func (d *Device) NewLinear(w, bias []float32, n, k int) (engine.Linear, error) {
 	return l, nil
 }
 
+// NewLinearHalf packs a weight in half precision.
+func (d *Device) NewLinearHalf(w []byte, bias []float32, n, k int) (engine.Linear, error) {
+	if n < 1 || k < 1 || len(w) != 2*n*k || bias != nil && len(bias) != n {
+		return nil, fmt.Errorf("cpu: linear of %d x %d: %d bytes of weights and %d biases", n, k, len(w), len(bias))
+	}
+	l := &linear{n: n, k: k, bias: slices.Clone(bias)}
+	if d.precision == F32 {
+		l.f32 = kernels.PackHalves(w, n, k)
+	} else {
+		l.i8 = kernels.PackI8Halves(w, n, k, d.precision.fine(n, k))
+	}
+	return l, nil
+}
+
 // row copies row i of the weight to dst.
 func (l *linear) row(i int, dst []float32) {
 	if l.i8 != nil {

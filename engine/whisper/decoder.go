@@ -49,9 +49,7 @@ type row struct {
 func loadDecoder(l *loader, c Config, slots, windows, logitRows int) *decoder {
 	m := &decoder{dev: l.dev, width: c.Width, heads: c.DecoderHeads, vocabulary: c.Vocabulary}
 	d := c.Width
-	if embedding := l.tensor(name{"decoder/embeddings/weight", "decoder.embed_tokens.weight"}, c.Vocabulary, d); l.err == nil {
-		m.tokens = l.newLinear(embedding, nil, c.Vocabulary, d)
-	}
+	m.tokens = l.matrix(name{"decoder/embeddings/weight", "decoder.embed_tokens.weight"}, nil, c.Vocabulary, d)
 	m.positions = l.table(name{"decoder/position_encodings/encodings", "decoder.embed_positions.weight"}, c.TextContext, d)
 	for i := range c.DecoderLayers {
 		ct2, hf := fmt.Sprintf("decoder/layer_%d/", i), fmt.Sprintf("decoder.layers.%d.", i)

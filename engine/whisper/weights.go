@@ -51,8 +51,15 @@ func (l *loader) vector(n name, size int) []float32 {
 }
 
 func (l *loader) read(dst []float32, n name, shape ...int) {
+	if t := l.find(n, shape...); l.err == nil {
+		l.err = t.Float32(dst)
+	}
+}
+
+// find looks a tensor of the given shape up, unless something has failed before.
+func (l *loader) find(n name, shape ...int) models.Tensor {
 	if l.err != nil {
-		return
+		return models.Tensor{}
 	}
 	key := n.hf
 	if l.ct2 {
@@ -62,22 +69,38 @@ func (l *loader) read(dst []float32, n name, shape ...int) {
 	if !ok && !l.ct2 { // some exports leave the prefix out
 		t, ok = l.weights.Tensor("model." + key)
 	}
-	if !ok {
+	switch {
+	case !ok:
 		l.err = fmt.Errorf("tensor %s is missing", key)
-		return
-	}
-	if !slices.Equal(t.Shape, shape) {
+	case !slices.Equal(t.Shape, shape):
 		l.err = fmt.Errorf("tensor %s has shape %v, want %v", key, t.Shape, shape)
-		return
+	default:
+		l.bytes += int64(4 * t.Len())
 	}
-	l.bytes += int64(4 * len(dst))
-	l.err = t.Float32(dst)
+	return t
 }
 
 // linear reads a matrix [n][k] with its bias.
 func (l *loader) linear(at name, n, k int) engine.Linear {
-	bias := l.vector(at.field("bias", "bias"), n)
-	return l.newLinear(l.tensor(at.field("weight", "weight"), n, k), bias, n, k)
+	return l.matrix(at.field("weight", "weight"), l.vector(at.field("bias", "bias"), n), n, k)
+}
+
+// matrix reads a matrix [n][k], whose bias may be nil. Halves go to the device as they are, if it takes them.
+func (l *loader) matrix(at name, bias []float32, n, k int) engine.Linear {
+	t := l.find(at, n, k)
+	if l.err != nil {
+		return nil
+	}
+	var linear engine.Linear
+	if half, ok := l.dev.(engine.HalfDevice); ok && t.DType == models.F16 {
+		linear, l.err = half.NewLinearHalf(t.Data, bias, n, k)
+		return linear
+	}
+	w := l.reuse(n * k)
+	if l.err = t.Float32(w); l.err != nil {
+		return nil
+	}
+	return l.newLinear(w, bias, n, k)
 }
 
 // stacked reads matrices [d][d] that CTranslate2 keeps one above the other as one, [len(hf)*d][d].
