@@ -18,6 +18,7 @@ type Device struct {
 	queue    group
 	pages    pages
 	graphs   *graphs
+	plans    plans
 	failures failures
 	owned    map[*buffer]bool
 	closed   bool
@@ -37,6 +38,8 @@ type machine struct {
 	stream   driver.Stream
 	memory   *memory
 	kernels  *kernelSet
+	blas     *blas                 // nil: none
+	noBLAS   error                 // why there is none, where it was looked for
 	lost     atomic.Pointer[error] // why nothing works any more
 
 	mu    sync.Mutex
@@ -69,6 +72,10 @@ func New(c Config) (*Device, error) {
 		executor.Close()
 		return nil, &driver.Refusal{Reason: driver.ErrUnusable, Detail: gpu.Name, Cause: err}
 	}
+	if m.blas, err = m.openBLAS(); err != nil {
+		m.close()
+		return nil, err
+	}
 	m.info = m.describe()
 	d, err := m.newDevice()
 	if err != nil {
@@ -80,10 +87,15 @@ func New(c Config) (*Device, error) {
 
 // describe says what the device is.
 func (m *machine) describe() engine.DeviceInfo {
+	products := "own matrix products"
+	if m.blas != nil {
+		products = "cuBLASLt " + m.blas.Version()
+	}
 	return engine.DeviceInfo{
-		Kind:   "cuda",
-		Name:   m.gpu.Name,
-		Detail: fmt.Sprintf("compute capability %d.%d, %d MiB, %s, CUDA %s", m.gpu.Major, m.gpu.Minor, m.gpu.MemoryBytes>>20, m.config.Storage, m.driver.Version()),
+		Kind: "cuda",
+		Name: m.gpu.Name,
+		Detail: fmt.Sprintf("compute capability %d.%d, %d MiB, %s, CUDA %s, %s",
+			m.gpu.Major, m.gpu.Minor, m.gpu.MemoryBytes>>20, m.config.Storage, m.driver.Version(), products),
 		// A window's matrix products are about 120 tiles wide; the more multiprocessors, the more windows fill them.
 		EncodeGroup: min(8, max(1, m.gpu.SMs/30)),
 	}
@@ -119,7 +131,7 @@ func (d *Device) Close() {
 		return
 	}
 	d.closed = true
-	d.flush()
+	d.forgetPlans()
 	_ = d.executor.Do(func(c *driver.Context) error { // at the end nobody is left to be told
 		_ = c.SynchronizeStream(d.stream)
 		d.graphs.close(c)
@@ -146,6 +158,9 @@ func (d *Device) Close() {
 func (m *machine) close() {
 	_ = m.executor.Do(func(c *driver.Context) error {
 		m.kernels.unload(c)
+		if m.blas != nil {
+			_ = m.blas.Stop(c)
+		}
 		return c.DestroyStream(m.stream)
 	})
 	m.executor.Close()

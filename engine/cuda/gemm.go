@@ -81,5 +81,9 @@ func (d *Device) multiplyBy(t *tile, p *product) {
 // maxGridY is the driver's limit of a grid's second and third extent.
 const maxGridY = 65535
 
-// multiply queues a product. The lock is held.
-func (d *Device) multiply(p *product) { d.multiplyOwn(p) }
+// multiply queues a product: for cuBLASLt if it's there and worth it, else for our own kernel. The lock is held.
+func (d *Device) multiply(p *product) {
+	if !d.multiplyBLAS(p) {
+		d.multiplyOwn(p)
+	}
+}

@@ -12,6 +12,7 @@ type weight struct {
 	n, k, ld int
 	data     *buffer
 	bias     driver.DevicePtr // [n], float32; 0 for none
+	blasBias driver.DevicePtr // the same in the storage's format, where cuBLASLt may want it
 }
 
 // newWeight brings a matrix to the GPU. The lock is held.
@@ -36,6 +37,15 @@ func (d *Device) newWeight(w, bias []float32, n, k int) (*weight, error) {
 		return nil, err
 	}
 	l.bias = b.address()
+	if d.blas != nil {
+		half, err := d.place(bias, f)
+		if err != nil {
+			d.free(l.data)
+			d.free(b)
+			return nil, err
+		}
+		l.blasBias = half.address()
+	}
 	return l, nil
 }
 

@@ -30,6 +30,9 @@ func emulated(t testing.TB, c Config) (*Device, *emu.GPU) {
 
 func open(t testing.TB, c Config) *Device {
 	t.Helper()
+	if c.CuBLAS == "" {
+		c.CuBLAS = "off" // a real one would not know the emulated driver
+	}
 	d, err := New(c)
 	if err != nil {
 		t.Fatal(err)

@@ -70,6 +70,19 @@ DEVICE void embed(const u16 *w, int ldw, const int *ids, const float *table, con
   View<T>(dst, ldd, kindd).store(v, p.row, p.c, p.n);
 }
 
+// apply sets every element of x to act(it), after a product that can't.
+template <class T> DEVICE void apply(void *x, int ldx, int kindx, int rows, int columns, int act) {
+  const Piece p(rows, columns);
+  if (!p.n) return;
+  const View<T> view(x, ldx, kindx);
+  float v[8];
+  view.load(v, p.row, p.c, p.n);
+#pragma unroll
+  for (int i = 0; i < 8; i++) v[i] = activate(act, v[i]);
+  view.store(v, p.row, p.c, p.n);
+}
+
+KERNELS(THREADS, apply, (void *x, int ldx, int kindx, int rows, int columns, int act), (x, ldx, kindx, rows, columns, act))
 KERNELS(THREADS, copy,
         (const void *src, int lds, int kinds, const int *from, int rows, int columns, void *dst, int ldd, int kindd, const int *to),
         (src, lds, kinds, from, rows, columns, dst, ldd, kindd, to))

@@ -125,6 +125,11 @@ API cublasLtMatmulAlgoGetHeuristic(void *, Desc *d, Layout *a, Layout *b, Layout
   *n = number("BLAS_ALGORITHMS", 1);
   return BLAS_SUCCESS;
 }
+API cublasLtMatmulAlgoCheck(void *, Desc *d, Layout *a, Layout *b, Layout *, Layout *out, const void *, void *result) {
+  if (int status = check(d, a, b, out)) return status;
+  memset(result, 0, 96);
+  return BLAS_SUCCESS;
+}
 API cublasLtMatmul(void *, Desc *d, const float *alpha, const void *pa, Layout *a, const void *pb, Layout *b, const float *beta, const void *pc,
                    Layout *c, void *pout, Layout *out, const void *, void *, size_t, Stream *s) {
   if (int status = check(d, a, b, out)) return status;

@@ -1,0 +1,106 @@
+//go:build linux && amd64 && !nocuda
+
+package cuda
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"hark/engine"
+	"hark/engine/cuda/driver"
+	"hark/engine/cuda/emu"
+)
+
+// TestBLAS holds cuBLASLt's products to our own kernel's.
+func TestBLAS(t *testing.T) {
+	for _, s := range []Storage{F16, BF16} {
+		gpu := emu.New(t)
+		with := open(t, Config{Driver: driver.Config{Library: gpu.Library}, CuBLAS: gpu.BLAS, Storage: s})
+		without := newDevice(t, Config{Storage: s, CuBLAS: "off"})
+		tolerance := 0x1p-9
+		if s == BF16 {
+			tolerance = 0x1p-6
+		}
+		const m, n, k = blasRows + 3, 72, 40
+		for _, c := range []struct {
+			name           string
+			bias, residual bool
+			act            engine.Activation
+			byBLAS         uint64
+		}{
+			{"plain", false, false, engine.NoActivation, 1}, {"bias", true, false, engine.NoActivation, 1},
+			{"residual", true, true, engine.NoActivation, 1}, {"activation", true, false, engine.GELU, 1},
+			{"activation and residual", true, true, engine.SiLU, 0},
+		} {
+			t.Run(s.String()+"/"+c.name, func(t *testing.T) {
+				before := gpu.Counts()
+				got, want := productOn(t, with, m, n, k, c.bias, c.residual, c.act), productOn(t, without, m, n, k, c.bias, c.residual, c.act)
+				if by := gpu.Counts().Since(before).Matmuls; by != c.byBLAS {
+					t.Errorf("%d products by cuBLASLt, want %d", by, c.byBLAS)
+				}
+				for i := range want {
+					if diff := math.Abs(float64(got[i] - want[i])); !(diff <= tolerance*(1+math.Abs(float64(want[i])))) {
+						t.Fatalf("element %d is %g, our own kernel says %g", i, got[i], want[i])
+					}
+				}
+			})
+		}
+	}
+}
+
+// productOn is a product of numbers that are the same for all devices.
+func productOn(t *testing.T, d *Device, m, n, k int, bias, residual bool, act engine.Activation) []float32 {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 2))
+	random := func(n int) []float32 {
+		v := make([]float32, n)
+		for i := range v {
+			v[i] = float32(r.NormFloat64()) / 4
+		}
+		return v
+	}
+	matrix := func(rows, cols int) engine.Tensor {
+		x := engine.NewTensor(must(d.Alloc(rows*cols)), rows, cols)
+		d.Upload(x, random(rows*cols))
+		return x
+	}
+	w, b := random(n*k), random(n)
+	if !bias {
+		b = nil
+	}
+	linear := must(d.NewLinear(w, b, n, k))
+	x, dst, res := matrix(m, k), matrix(m, n), engine.Tensor{}
+	if residual {
+		res = dst
+	}
+	d.Linear(dst, x, linear, act, res)
+	out := make([]float32, m*n)
+	if err := d.Download(out, dst); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestBLASRefusals: one that was named must be usable; one that was only looked for may be missing.
+func TestBLASRefusals(t *testing.T) {
+	gpu := emu.New(t)
+	c := Config{Driver: driver.Config{Library: gpu.Library}, CuBLAS: "/nowhere/libcublasLt.so.12"}
+	if _, err := New(c); !errors.Is(err, driver.ErrNoBLAS) {
+		t.Errorf("not there: %v", err)
+	}
+	c.CuBLAS = gpu.BLAS
+	gpu.Set("BLAS_CREATE", 1)
+	if _, err := New(c); !errors.Is(err, driver.ErrNoBLAS) {
+		t.Errorf("can't be started: %v", err)
+	}
+	gpu.Set("BLAS_CREATE", 0)
+	gpu.Set("BLAS_ALGORITHMS", 0)
+	d := open(t, c)
+	before := gpu.Counts()
+	productOn(t, d, blasRows, 8, 8, false, false, engine.NoActivation)
+	if gpu.Counts().Since(before).Matmuls != 0 {
+		t.Error("cuBLASLt multiplied without an algorithm")
+	}
+}
