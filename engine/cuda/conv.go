@@ -58,7 +58,7 @@ func (d *Device) Conv(dst, x engine.Tensor, lens []int, c engine.Conv, act engin
 		return
 	}
 	t := &anyConvTile
-	if whole(x) && w.in*2%chunkBytes == 0 {
+	if whole(x) {
 		t = &convTile
 	}
 	from, to, vx, vdst := starts(lens), starts(out), view(x), view(dst)

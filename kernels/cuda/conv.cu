@@ -23,11 +23,11 @@ template <class T> struct Windows {
     *column = element - tap * in;
     return element < k && *row >= r.begin && *row < r.end;
   }
-  DEVICE_MEMBER const u16 *chunk(const Row &r, int element, int *bytes) const {
+  DEVICE_MEMBER bool chunk(const Row &r, int element, const u16 **from) const {
     int row, column;
     const bool inside = at(r, element, &row, &column);
-    *bytes = inside ? 16 : 0;
-    return (const u16 *)view.p + (inside ? (size_t)row * view.ld + column : 0);
+    *from = (const u16 *)view.p + (inside ? (size_t)row * view.ld + column : 0);
+    return inside;
   }
   DEVICE_MEMBER u16 element(const Row &r, int element) const {
     int row, column;

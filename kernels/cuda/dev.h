@@ -56,6 +56,11 @@ DEVICE void mma_bf16(float *c, const u32 *a, const u32 *b) {
 DEVICE void cp_async16(void *dst, const void *src, int bytes = 16) {
   asm volatile("cp.async.cg.shared.global [%0],[%1],16,%2;" ::"r"(shared_address(dst)), "l"(src), "r"(bytes) : "memory");
 }
+// cp_async16_if copies 16 bytes, or zeros. It takes fewer instructions than a number of bytes that isn't known.
+DEVICE void cp_async16_if(bool copy, void *dst, const void *src) {
+  asm volatile("{.reg .pred ignore; setp.eq.u32 ignore,%2,0; cp.async.cg.shared.global [%0],[%1],16,ignore;}"
+               ::"r"(shared_address(dst)), "l"(src), "r"((u32)copy) : "memory");
+}
 DEVICE void cp_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int N> DEVICE void cp_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
 #else // Turing multiplies half as much at a time, copies at once, and has no bf16
@@ -75,6 +80,7 @@ DEVICE void cp_async16(void *dst, const void *src, int bytes = 16) {
     if (2 * i < bytes) v[i] = ((const u16 *)src)[i];
   for (int i = 0; i < 8; i++) ((u16 *)dst)[i] = v[i];
 }
+DEVICE void cp_async16_if(bool copy, void *dst, const void *src) { *(uint4 *)dst = copy ? *(const uint4 *)src : make_uint4(0, 0, 0, 0); }
 DEVICE void cp_commit() {}
 template <int N> DEVICE void cp_wait() {}
 #endif

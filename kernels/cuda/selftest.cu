@@ -3,7 +3,7 @@
 #include "dev.h"
 
 // The checks, by the bit of the answer that says that one failed. engine/cuda's SelfTest names them.
-enum { CONVERT, SHUFFLE, LDMATRIX, LDMATRIX_TRANS, MMA, MMA_ORDER, ASYNC, ASYNC_PARTLY, ASYNC_GROUPS };
+enum { CONVERT, SHUFFLE, LDMATRIX, LDMATRIX_TRANS, MMA, MMA_ORDER, ASYNC, ASYNC_PARTLY, ASYNC_IF, ASYNC_GROUPS };
 
 struct Answer {
   u32 failed;
@@ -84,11 +84,12 @@ template <class T> DEVICE void multiply(Answer &a, int lane) {
 
 // copies has every lane copy 16 bytes, whole and in part, of numbers 0, 1, 2, ….
 DEVICE void copies(Answer &a, int lane, const u16 *numbers) {
-  __shared__ __align__(16) u16 whole[32][8], part[32][8];
-  for (int i = 0; i < 8; i++) whole[lane][i] = part[lane][i] = 0xffff;
+  __shared__ __align__(16) u16 whole[32][8], part[32][8], some[32][8];
+  for (int i = 0; i < 8; i++) whole[lane][i] = part[lane][i] = some[lane][i] = 0xffff;
   cp_async16(whole[lane], numbers + lane * 8);
   cp_commit();
   cp_async16(part[lane], numbers + lane * 8, lane % 9 * 2);
+  cp_async16_if(lane % 3, some[lane], numbers + lane * 8);
   cp_commit();
   cp_wait<1>();
   __syncthreads();
@@ -98,6 +99,7 @@ DEVICE void copies(Answer &a, int lane, const u16 *numbers) {
   __syncthreads();
   for (int i = 0; i < 8; i++) {
     a.check(ASYNC, whole[lane][i] == lane * 8 + i);
+    a.check(ASYNC_IF, some[other][i] == (other % 3 ? other * 8 + i : 0));
     a.check(ASYNC_PARTLY, part[other][i] == (i < other % 9 ? other * 8 + i : 0));
   }
 }

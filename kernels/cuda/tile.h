@@ -11,10 +11,10 @@ template <class T> struct Rows {
     int index;
   };
   DEVICE_MEMBER Row row(int r) const { return {(const u16 *)view.p + (size_t)r * view.ld, r < n ? r : -1}; }
-  // chunk is where 8 elements are, in 16 bits each, and how many bytes of them count.
-  DEVICE_MEMBER const u16 *chunk(const Row &r, int at, int *bytes) const {
-    *bytes = r.index >= 0 ? max(0, min(16, (k - at) * 2)) : 0;
-    return *bytes ? r.p + at : (const u16 *)view.p;
+  // chunk is where 8 elements are, in 16 bits each; false stands for zeros. k is a multiple of 8.
+  DEVICE_MEMBER bool chunk(const Row &r, int at, const u16 **from) const {
+    *from = r.p + at;
+    return r.index >= 0 && at < k;
   }
   DEVICE_MEMBER u16 element(const Row &r, int at) const { return r.index >= 0 && at < k ? view.element(r.index, at) : 0; }
 };
@@ -33,10 +33,9 @@ template <class T, int BM, int BN, int BK, int WM, int WN, int STAGES> struct Ti
     float v[WM / 16][WN / 8][4];
   };
 
-  // place is where a chunk of a row lies in its part of a stage: rows that ldmatrix reads together are spread over all banks.
-  static DEVICE_MEMBER int place(int row, int chunk) {
-    return row * BK + (chunk ^ (CHUNKS < 8 ? row / (8 / CHUNKS) % CHUNKS : row % 8)) * 8;
-  }
+  // swizzle is where in its row of a stage a chunk lies, in elements: the eight rows that ldmatrix reads together are spread over all
+  // banks. It is the same for a row eight further down.
+  static DEVICE_MEMBER u32 swizzle(u32 row, u32 chunk) { return (chunk ^ (CHUNKS < 8 ? row / (8 / CHUNKS) % CHUNKS : row % 8)) * 8; }
 
   // Loader copies R rows of an operand, each thread the same chunk of every so many rows.
   template <class Operand, int R, bool WHOLE> struct Loader {
@@ -53,11 +52,12 @@ template <class T, int BM, int BN, int BK, int WM, int WN, int STAGES> struct Ti
       const int chunk = threadIdx.x % CHUNKS;
 #pragma unroll
       for (int i = 0; i < N; i++) {
-        u16 *at = to + place(threadIdx.x / CHUNKS + i * (THREADS / CHUNKS), chunk);
+        const u32 row = threadIdx.x / CHUNKS + i * (THREADS / CHUNKS);
+        u16 *at = to + row * BK + swizzle(row, chunk);
         if (WHOLE) {
-          int bytes;
-          const u16 *from = operand.chunk(rows[i], k + chunk * 8, &bytes);
-          cp_async16(at, from, bytes);
+          const u16 *from;
+          const bool there = operand.chunk(rows[i], k + chunk * 8, &from);
+          cp_async16_if(there, at, from);
         } else {
 #pragma unroll
           for (int j = 0; j < 8; j++) at[j] = operand.element(rows[i], k + chunk * 8 + j);
@@ -104,15 +104,16 @@ template <class T, int BM, int BN, int BK, int WM, int WN, int STAGES> struct Ti
 
   // add adds a stage's products.
   static DEVICE_MEMBER void add(Sums &sums, const u16 *stage) {
-    const int lane = threadIdx.x % 32, wm = warp_row(), wn = warp_column();
+    const u32 lane = threadIdx.x % 32;
+    const u16 *left = stage + (warp_row() + lane % 16) * BK;
+    const u16 *right = stage + (BM + warp_column() + lane % 8 + lane / 16 * 8) * BK;
 #pragma unroll
     for (int c = 0; c < CHUNKS; c += 2) {
       u32 a[WM / 16][4], b[WN / 16][4];
 #pragma unroll
-      for (int i = 0; i < WM / 16; i++) ldmatrix4(a[i], stage + place(wm + i * 16 + lane % 16, c + lane / 16));
+      for (int i = 0; i < WM / 16; i++) ldmatrix4(a[i], left + i * 16 * BK + swizzle(lane % 8, c + lane / 16));
 #pragma unroll
-      for (int j = 0; j < WN / 16; j++)
-        ldmatrix4(b[j], stage + BM * BK + place(wn + j * 16 + lane % 8 + lane / 16 * 8, c + lane / 8 % 2));
+      for (int j = 0; j < WN / 16; j++) ldmatrix4(b[j], right + j * 16 * BK + swizzle(lane % 8, c + lane / 8 % 2));
 #pragma unroll
       for (int i = 0; i < WM / 16; i++)
 #pragma unroll

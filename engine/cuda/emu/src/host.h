@@ -149,5 +149,6 @@ static inline void mma_f16(float *c, const u32 *a, const u32 *b) { emu_mma(c, a,
 static inline void mma_bf16(float *c, const u32 *a, const u32 *b) { emu_mma(c, a, b, emu::multiply_bf16); }
 
 static inline void cp_async16(void *dst, const void *src, int bytes = 16) { emu::copy_async(dst, src, bytes); }
+static inline void cp_async16_if(bool copy, void *dst, const void *src) { emu::copy_async(dst, src, copy ? 16 : 0); }
 static inline void cp_commit() { emu::commit_copies(); }
 template <int N> static inline void cp_wait() { emu::wait_copies(N); }
