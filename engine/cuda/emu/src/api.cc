@@ -341,8 +341,12 @@ API cuStreamBeginCapture_v2(Stream *s, int) {
   return begin_capture(s);
 }
 API cuStreamEndCapture(Stream *s, Graph **g) {
+  std::unique_lock<std::recursive_mutex> first(lock);
+  Graph *recorded = nullptr;
+  Status ended = end_capture(s, &recorded); // whatever else fails, the capture has ended
   ENTER_CONTEXT;
-  return end_capture(s, g);
+  *g = recorded;
+  return ended;
 }
 API cuGraphInstantiateWithFlags(Graph **exec, Graph *g, unsigned long long) {
   ENTER_CONTEXT;
