@@ -36,7 +36,9 @@ func aligned(t engine.Tensor) bool {
 }
 
 // whole reports whether a product can copy its operand to shared memory as it is.
-func whole(t engine.Tensor) bool { return formatOf(t) != f32 && aligned(t) && t.Cols*formatOf(t).bytes()%chunkBytes == 0 }
+func whole(t engine.Tensor) bool {
+	return formatOf(t) != f32 && aligned(t) && t.Cols*formatOf(t).bytes()%chunkBytes == 0
+}
 
 // activation is the kernels' number of an activation, which is the engine's.
 func activation(a engine.Activation) arg {

@@ -35,6 +35,16 @@ func TestPTXCurrent(t *testing.T) {
 	gen(t, "-check")
 }
 
+// TestNoSpills assembles the PTX for all architectures and logs what kernels take on each. Registers that are spilled fail it: a
+// kernel that spills should be another one.
+func TestNoSpills(t *testing.T) {
+	archs := "sm_75,sm_80,sm_86,sm_89,sm_90,sm_100,sm_120"
+	if testing.Short() {
+		archs = "sm_80"
+	}
+	t.Logf("\n%s", gen(t, "-report", archs))
+}
+
 // gen runs the generator. Without the wheels that it needs the test is skipped, except in CI.
 func gen(t *testing.T, args ...string) string {
 	t.Helper()

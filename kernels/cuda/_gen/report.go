@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,51 +17,81 @@ const ptxasWheel = "nvidia-cuda-nvcc-cu12==12.9.86"
 
 // usage is what a kernel takes of a GPU.
 type usage struct {
-	kernel                            string
-	registers, spilled, shared, block int // a thread's registers and bytes spilled; a block's static shared memory and most threads
+	threads, registers, spilled int // most threads of a block; a thread's registers, and bytes of them spilled
+	shared                      int // bytes of a block
 }
 
-// limits of a multiprocessor: its threads, blocks and shared memory. Registers are 65,536 in all, in units of 256 a warp. (CUDA C++
-// Programming Guide, "Technical Specifications per Compute Capability".)
-var limits = map[string]struct{ threads, blocks, shared int }{
-	"sm_75":  {1024, 16, 64 << 10},
-	"sm_80":  {2048, 32, 164 << 10},
-	"sm_86":  {1536, 16, 100 << 10},
-	"sm_89":  {1536, 24, 100 << 10},
-	"sm_90":  {2048, 32, 228 << 10},
-	"sm_100": {2048, 32, 228 << 10},
-	"sm_120": {1536, 24, 100 << 10},
+// limits are a multiprocessor's threads, blocks, shared memory and what each block takes of that for itself. Registers are 65,536 in all,
+// in units of 256 a warp. (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".)
+type limits struct{ threads, blocks, shared, reserved int }
+
+var limitsOf = map[string]limits{
+	"sm_75":  {1024, 16, 64 << 10, 0},
+	"sm_80":  {2048, 32, 164 << 10, 1 << 10},
+	"sm_86":  {1536, 16, 100 << 10, 1 << 10},
+	"sm_89":  {1536, 24, 100 << 10, 1 << 10},
+	"sm_90":  {2048, 32, 228 << 10, 1 << 10},
+	"sm_100": {2048, 32, 228 << 10, 1 << 10},
+	"sm_120": {1536, 24, 100 << 10, 1 << 10},
 }
 
-// report assembles a folder's PTX for some architectures and prints a table: registers and blocks that fit a multiprocessor.
+// report assembles a folder's PTX for some architectures and prints a table of what a kernel takes on each: registers of a thread, blocks
+// that fit a multiprocessor, and warps that makes.
 func report(dir string, archs []string) error {
 	ptxas, err := findPtxas(filepath.Join(dir, "..", ".."))
 	if err != nil {
 		return err
 	}
-	spills := 0
+	rings, err := ringsOf(dir)
+	if err != nil {
+		return err
+	}
+	found := map[string]map[string]usage{} // by kernel and architecture
 	for _, arch := range archs {
-		if _, ok := limits[arch]; !ok {
+		if _, ok := limitsOf[arch]; !ok {
 			return fmt.Errorf("architecture %s is unknown", arch)
 		}
 		paths, err := ptxOf(dir, arch)
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%-8s %-28s %8s %9s %6s %7s %6s\n", "arch", "kernel", "threads", "registers", "shared", "spilled", "blocks")
 		for _, p := range paths {
-			kernels, err := assemble(ptxas, p, arch)
-			if err != nil {
+			if err := assemble(ptxas, p, arch, found); err != nil {
 				return err
-			}
-			for _, u := range kernels {
-				fmt.Printf("%-8s %-28s %8d %9d %6d %7d %6d\n", arch, u.kernel, u.block, u.registers, u.shared, u.spilled, u.blocks(arch))
-				spills += u.spilled
 			}
 		}
 	}
-	if spills > 0 {
-		return fmt.Errorf("%d bytes of registers spilled", spills)
+	return printTable(found, rings, archs)
+}
+
+// printTable prints a line for each kernel. The error is that registers were spilled.
+func printTable(found map[string]map[string]usage, rings map[string]int, archs []string) error {
+	fmt.Printf("%-28s %7s %7s", "kernel", "threads", "shared")
+	for _, arch := range archs {
+		fmt.Printf(" %13s", arch)
+	}
+	fmt.Println("   registers, blocks, warps")
+	var spilled []string
+	for _, kernel := range slices.Sorted(maps.Keys(found)) {
+		line := ""
+		var of usage // the same on all that have it
+		for _, arch := range archs {
+			u, ok := found[kernel][arch]
+			if !ok {
+				line += fmt.Sprintf(" %13s", "-")
+				continue
+			}
+			u.shared += rings[kernel[:strings.LastIndexByte(kernel, '_')+1]]
+			blocks := u.blocks(limitsOf[arch])
+			line += fmt.Sprintf(" %13s", fmt.Sprintf("%d, %d, %d", u.registers, blocks, blocks*u.warps()))
+			if of = u; u.spilled > 0 {
+				spilled = append(spilled, fmt.Sprintf("%s on %s: %d bytes", kernel, arch, u.spilled))
+			}
+		}
+		fmt.Printf("%-28s %7d %7d%s\n", kernel, of.threads, of.shared, line)
+	}
+	if spilled != nil {
+		return fmt.Errorf("registers were spilled: %s", strings.Join(spilled, "; "))
 	}
 	return nil
 }
@@ -94,48 +126,69 @@ var (
 	usedLine  = regexp.MustCompile(`Used (\d+) registers`)
 	smemField = regexp.MustCompile(`(\d+) bytes smem`)
 	threads   = regexp.MustCompile(`\.entry (\w+)\([^)]*\)\s*\.maxntid (\d+)`)
+	tileLine  = regexp.MustCompile(`(?m)^ +(?:MATMUL|CONV)\((\w+_)##type, T, \w+, (\d+), (\d+), (\d+), \d+, \d+, (\d+)\)`)
 )
 
-// assemble runs ptxas on a file and reads what it says of each kernel.
-func assemble(ptxas, path, arch string) ([]usage, error) {
+// assemble runs ptxas on a file and adds what it says of each kernel.
+func assemble(ptxas, path, arch string, found map[string]map[string]usage) error {
 	ptx, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
-	}
-	blocks := map[string]int{}
-	for _, m := range threads.FindAllStringSubmatch(string(ptx), -1) {
-		blocks[m[1]], _ = strconv.Atoi(m[2])
+		return err
 	}
 	out, err := exec.Command(ptxas, "-v", "-arch="+arch, path, "-o", os.DevNull).CombinedOutput()
 	if err != nil {
-		return nil, fmt.Errorf("%s for %s: %w\n%s", path, arch, err, out)
+		return fmt.Errorf("%s for %s: %w\n%s", path, arch, err, out)
 	}
-	var all []usage
-	for line := range strings.Lines(string(out)) {
-		if m := entryLine.FindStringSubmatch(line); m != nil {
-			all = append(all, usage{kernel: m[1], block: blocks[m[1]]})
+	most := map[string]int{}
+	for _, m := range threads.FindAllStringSubmatch(string(ptx), -1) {
+		most[m[1]] = number(m[2])
+	}
+	for _, text := range strings.Split(string(out), "ptxas info    : Compiling entry")[1:] {
+		kernel := entryLine.FindStringSubmatch("Compiling entry" + text)[1]
+		if found[kernel] == nil {
+			found[kernel] = map[string]usage{}
 		}
-		if len(all) == 0 {
-			continue
-		}
-		u := &all[len(all)-1]
-		for re, field := range map[*regexp.Regexp]*int{spillLine: &u.spilled, usedLine: &u.registers, smemField: &u.shared} {
-			if m := re.FindStringSubmatch(line); m != nil {
-				*field, _ = strconv.Atoi(m[1])
+		field := func(re *regexp.Regexp) int {
+			if m := re.FindStringSubmatch(text); m != nil {
+				return number(m[1])
 			}
+			return 0
 		}
+		found[kernel][arch] = usage{threads: most[kernel], registers: field(usedLine), spilled: field(spillLine), shared: field(smemField)}
 	}
-	return all, nil
+	return nil
 }
 
-// blocks is how many blocks of a kernel fit a multiprocessor, by registers, threads and static shared memory.
-func (u usage) blocks(arch string) int {
-	l := limits[arch]
-	warps := (u.block + 31) / 32
+// ringsOf is the bytes of shared memory that a launch of a product gives for its ring of stages, by the kernel's name up to the
+// format's. Other kernels' dynamic shared memory depends on shapes; it is not counted.
+func ringsOf(dir string) (map[string]int, error) {
+	rings := map[string]int{}
+	sources, err := read(dir, "*.cu")
+	for _, s := range sources {
+		for _, m := range tileLine.FindAllStringSubmatch(s.text, -1) {
+			rings[m[1]] = (number(m[2]) + number(m[3])) * number(m[4]) * number(m[5]) * 2
+		}
+	}
+	return rings, err
+}
+
+// number is that of a string of digits.
+func number(digits string) int {
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		panic(err) // the expression that found it asks for digits
+	}
+	return n
+}
+
+func (u usage) warps() int { return (u.threads + 31) / 32 }
+
+// blocks is how many blocks of a kernel fit a multiprocessor.
+func (u usage) blocks(l limits) int {
 	perWarp := (u.registers*32 + 255) / 256 * 256
-	n := min(l.blocks, l.threads/max(warps*32, 1), 65536/max(perWarp*warps, 1))
+	n := min(l.blocks, l.threads/(32*u.warps()), 65536/(perWarp*u.warps()))
 	if u.shared > 0 {
-		n = min(n, l.shared/u.shared)
+		n = min(n, l.shared/(u.shared+l.reserved))
 	}
 	return n
 }
