@@ -33,6 +33,14 @@ func (f ffmpegFlags) find(ctx context.Context) (*audioprep.FFmpeg, error) {
 	return program, nil
 }
 
+// findLater is find, but looks for the program on PATH only when a file needs it: for commands that end soon.
+func (f ffmpegFlags) findLater(ctx context.Context) (*audioprep.FFmpeg, error) {
+	if f.FFmpeg == "auto" || f.FFmpeg == "" {
+		return audioprep.FFmpegOnDemand(), nil
+	}
+	return f.find(ctx)
+}
+
 // examine says for the doctor what will be used and what it adds.
 func (f ffmpegFlags) examine(ctx context.Context) (line string, findings []finding) {
 	const adds = "WMA, AMR, AC-3, WavPack and the sound of old films"

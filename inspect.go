@@ -45,7 +45,7 @@ func (i *inspectCmd) Run(ctx context.Context, c *console) error {
 	case i.Track < 0:
 		return &usage{errors.New("--track: tracks are counted from 1")}
 	}
-	ffmpeg, err := i.find(ctx)
+	ffmpeg, err := i.findLater(ctx)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (t *transcribeCmd) Run(ctx context.Context, c *console, cli *commandLine) e
 	if err := t.checkModel(); err != nil {
 		return err
 	}
-	ffmpeg, err := t.find(ctx)
+	ffmpeg, err := t.findLater(ctx)
 	if err != nil {
 		return err
 	}

@@ -147,10 +147,12 @@ func Decode(ctx context.Context, r io.ReadSeeker, opt Options) (*PCM, error) {
 	s := &sink{ctx: ctx, opt: opt}
 	defer func() { s.close() }()
 	err = decode(in, s)
-	if format := (*FormatError)(nil); opt.FFmpeg != nil && errors.As(err, &format) && format.worthTrying() {
-		s.close()
-		s = &sink{ctx: ctx, opt: opt, info: Info{Container: s.info.Container}}
-		err = opt.FFmpeg.decode(in, s, format)
+	if format := (*FormatError)(nil); errors.As(err, &format) && format.worthTrying() {
+		if program := opt.FFmpeg.found(); program != nil {
+			s.close()
+			s = &sink{ctx: ctx, opt: opt, info: Info{Container: s.info.Container}}
+			err = program.decode(in, s, format)
+		}
 	}
 	if err == nil && in.err == nil {
 		var pcm *PCM

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -37,6 +38,8 @@ const oldestFFmpeg = 4
 //
 // An FFmpeg holds no state; it may be used by many goroutines.
 type FFmpeg struct {
+	find func() (*FFmpeg, error) // or nil for one that has been found
+
 	path    string
 	version string
 	grace   time.Duration // how far it may fall behind real time
@@ -78,6 +81,24 @@ func FindFFmpeg(ctx context.Context, path string) (*FFmpeg, error) {
 		return nil, fmt.Errorf("%s: version %s is too old, at least %d is needed", found, version, oldestFFmpeg)
 	}
 	return &FFmpeg{path: found, version: version, grace: ffmpegGrace, longest: longestExternal}, nil
+}
+
+// FFmpegOnDemand is the program that FindFFmpeg finds on PATH, looked for when the first file needs it, since asking it what it is
+// takes as long as transcribing a short clip. If there is none, or it can't be used, it decodes nothing. Path and Version are empty.
+func FFmpegOnDemand() *FFmpeg {
+	return &FFmpeg{find: sync.OnceValues(func() (*FFmpeg, error) { return FindFFmpeg(context.Background(), "") })}
+}
+
+// found is the program itself, or nil if there is none.
+func (f *FFmpeg) found() *FFmpeg {
+	if f == nil || f.find == nil {
+		return f
+	}
+	program, err := f.find()
+	if err != nil {
+		return nil
+	}
+	return program
 }
 
 // Path is where the program lies.

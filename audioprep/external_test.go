@@ -205,6 +205,28 @@ func TestFindFFmpeg(t *testing.T) {
 	}
 }
 
+// TestFFmpegOnDemand asks a program what it is only once a file needs it, and does without one that can't be used.
+func TestFFmpegOnDemand(t *testing.T) {
+	asked := filepath.Join(t.TempDir(), "asked")
+	fake := fakeFFmpeg(t, "echo >>"+asked+"\necho ffmpeg version 3.1")
+	t.Setenv("PATH", filepath.Dir(fake.path))
+	opt := Options{FFmpeg: FFmpegOnDemand()}
+	if _, err := decodeFile(t, sharedPath(t, "audio", "formats", "wav-s16-16k-mono.wav"), opt); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(asked); !os.IsNotExist(err) {
+		t.Errorf("a WAV file made the program be asked: %v", err)
+	}
+	for range 2 {
+		if _, err := decodeFile(t, sharedPath(t, "audio", "formats", "amr-nb-8000.amr"), opt); !errors.As(err, new(*FormatError)) {
+			t.Errorf("got %v, want a FormatError, since the program is too old", err)
+		}
+	}
+	if got, err := os.ReadFile(asked); string(got) != "\n" {
+		t.Errorf("asked %d times (%v), want once", len(got), err)
+	}
+}
+
 // scriptFile makes a program of a shell script.
 func scriptFile(t testing.TB, script string) string {
 	t.Helper()

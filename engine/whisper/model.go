@@ -44,11 +44,18 @@ type Settings struct {
 // Load reads a model's folder, in Hugging Face's or CTranslate2's form, and puts its weights
 // on the device. name is what the model is to be called. The folder's files are not needed afterwards.
 func Load(dev engine.Device, dir, name string, s Settings) (*Model, error) {
-	tokenizer, err := models.LoadTokenizer(filepath.Join(dir, "tokenizer.json"))
-	if err != nil {
-		return nil, fmt.Errorf("model %s: %w", name, err)
-	}
-	m, err := load(dev, dir, name, tokenizer, nil)
+	// The tokenizer is read beside the weights: it takes half as long as they do.
+	reading := make(chan struct{})
+	var tokenizer *models.Tokenizer
+	var failed error
+	go func() {
+		defer close(reading)
+		tokenizer, failed = models.LoadTokenizer(filepath.Join(dir, "tokenizer.json"))
+	}()
+	m, err := load(dev, dir, name, func() (*models.Tokenizer, error) {
+		<-reading
+		return tokenizer, failed
+	}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
@@ -56,8 +63,8 @@ func Load(dev engine.Device, dir, name string, s Settings) (*Model, error) {
 	return m, nil
 }
 
-// load is Load with a tokenizer that may be nil and a chance to change the config.
-func load(dev engine.Device, dir, name string, tokenizer *models.Tokenizer, change func(*Config)) (*Model, error) {
+// load is Load with a way to get the tokenizer, which may be nil, and a chance to change the config.
+func load(dev engine.Device, dir, name string, tokenizer func() (*models.Tokenizer, error), change func(*Config)) (*Model, error) {
 	weights, err := models.OpenWeights(dir)
 	if err != nil {
 		return nil, err
@@ -70,17 +77,13 @@ func load(dev engine.Device, dir, name string, tokenizer *models.Tokenizer, chan
 	if change != nil {
 		change(&config)
 	}
-	m := &Model{config: config, dev: dev, melScratch: make([]float32, framesPerWindow*config.Mels)}
-	if m.vocabulary, err = newVocabulary(config, tokenizer); err != nil {
-		return nil, err
-	}
-	if m.rules, err = newRuleset(dev, m.vocabulary); err != nil {
-		return nil, err
-	}
-	m.mel = engine.NewMel(config.Mels)
+	m := &Model{config: config, dev: dev, melScratch: make([]float32, framesPerWindow*config.Mels), mel: engine.NewMel(config.Mels)}
 	l := &loader{dev: dev, weights: weights, ct2: weights.Format() == "ctranslate2"}
 	m.enc = loadEncoder(l, config)
 	m.dec = loadDecoder(l, config, cacheSlots, maxBatch, logitRows)
+	if l.err == nil {
+		l.err = m.learnWords(tokenizer)
+	}
 	if l.err != nil {
 		m.Close()
 		return nil, l.err
@@ -92,6 +95,19 @@ func load(dev engine.Device, dir, name string, tokenizer *models.Tokenizer, chan
 		WeightBytes: l.bytes,
 	}
 	return m, nil
+}
+
+// learnWords makes what depends on the tokenizer.
+func (m *Model) learnWords(tokenizer func() (*models.Tokenizer, error)) error {
+	t, err := tokenizer()
+	if err != nil {
+		return err
+	}
+	if m.vocabulary, err = newVocabulary(m.config, t); err != nil {
+		return err
+	}
+	m.rules, err = newRuleset(m.dev, m.vocabulary)
+	return err
 }
 
 // Info implements [engine.Model].

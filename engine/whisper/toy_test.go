@@ -4,6 +4,8 @@ import (
 	"math"
 	"path/filepath"
 	"testing"
+
+	"hark/models"
 )
 
 // TestToyTurbo holds a model of large-v3-turbo's kind (128 mels, 51 866 tokens), in Hugging Face's
@@ -23,7 +25,7 @@ func TestToyTurbo(t *testing.T) {
 	}
 	fromJSON(t, toJSON(t, all), &rules)
 	dir := filepath.Dir(golden(t, "toy_turbo", "model.safetensors"))
-	m, err := load(dev, dir, "toy", nil, func(c *Config) { c.Suppress = rules["large-v3-turbo"].Always })
+	m, err := load(dev, dir, "toy", func() (*models.Tokenizer, error) { return nil, nil }, func(c *Config) { c.Suppress = rules["large-v3-turbo"].Always })
 	if err != nil {
 		t.Fatal(err)
 	}
