@@ -187,7 +187,7 @@ func (s *Server) understand(up *upload, r *http.Request, d dialect) (*wishes, st
 	if !d.openAI {
 		up.fields.addQuery(r.URL.Query())
 	}
-	if ms := r.Header.Get("X-Hark-Deadline-Ms"); ms != "" && len(up.fields["deadline_ms"]) == 0 {
+	if ms := r.Header.Get("X-Hark-Deadline-Ms"); ms != "" { // beside the field, it has to say the same
 		up.fields.add("deadline_ms", ms)
 	}
 	wishes, err := parseWishes(up.fields, d)
