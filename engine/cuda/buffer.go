@@ -92,17 +92,23 @@ func (d *Device) place(values []float32, f format) (*buffer, error) {
 
 // placeWords makes a buffer that holds words as they are. The lock is held.
 func (d *Device) placeWords(words []uint32) (*buffer, error) {
-	b, err := d.alloc(len(words), f32)
+	raw := make([]byte, 4*len(words))
+	putWords(raw, words)
+	return d.placeBytes(raw, f32)
+}
+
+// placeBytes makes a buffer of elements as they lie in memory. The lock is held.
+func (d *Device) placeBytes(raw []byte, f format) (*buffer, error) {
+	b, err := d.alloc(len(raw)/f.bytes(), f)
 	if err != nil {
 		return nil, err
 	}
-	at := b.address()
-	for len(words) > 0 {
-		n := min(len(words), pageBytes/4)
-		src := d.pages.take(d, 4*n)
-		putWords(src, words[:n])
+	for at := b.address(); len(raw) > 0; {
+		n := min(len(raw), pageBytes)
+		src := d.pages.take(d, n)
+		copy(src, raw)
 		d.copyUp(at, src)
-		at, words = at+driver.DevicePtr(4*n), words[n:]
+		at, raw = at+driver.DevicePtr(n), raw[n:]
 	}
 	return b, nil
 }

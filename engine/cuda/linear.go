@@ -17,19 +17,36 @@ type weight struct {
 
 // newWeight brings a matrix to the GPU. The lock is held.
 func (d *Device) newWeight(w, bias []float32, n, k int) (*weight, error) {
-	f := d.working()
-	per := chunkBytes / f.bytes()
-	l := &weight{n: n, k: k, ld: ceilDiv(k, per) * per}
-	if l.ld != k {
-		padded := make([]float32, n*l.ld)
-		for i := range n {
-			copy(padded[i*l.ld:], w[i*k:][:k])
-		}
-		w = padded
+	ld := d.rowLength(k)
+	data, err := d.place(padded(w, n, k, ld), d.working())
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	if l.data, err = d.place(w, f); err != nil || bias == nil {
-		return l, err
+	return d.withBias(&weight{n: n, k: k, ld: ld, data: data}, bias)
+}
+
+// rowLength is the distance of a weight's rows of k elements.
+func (d *Device) rowLength(k int) int {
+	per := chunkBytes / d.working().bytes()
+	return ceilDiv(k, per) * per
+}
+
+// padded is a matrix [n][k] with rows ld apart, and zeros between.
+func padded[E any](w []E, n, k, ld int) []E {
+	if k == ld {
+		return w
+	}
+	p := make([]E, n*ld)
+	for i := range n {
+		copy(p[i*ld:], w[i*k:][:k])
+	}
+	return p
+}
+
+// withBias adds a bias, which may be nil, to a weight. Without room for it the weight is given back. The lock is held.
+func (d *Device) withBias(l *weight, bias []float32) (*weight, error) {
+	if bias == nil {
+		return l, nil
 	}
 	b, err := d.place(bias, f32)
 	if err != nil {
@@ -38,7 +55,7 @@ func (d *Device) newWeight(w, bias []float32, n, k int) (*weight, error) {
 	}
 	l.bias = b.address()
 	if d.blas != nil {
-		half, err := d.place(bias, f)
+		half, err := d.place(bias, d.working())
 		if err != nil {
 			d.free(l.data)
 			d.free(b)
@@ -52,6 +69,8 @@ func (d *Device) newWeight(w, bias []float32, n, k int) (*weight, error) {
 // linear is the weight of a linear layer.
 type linear struct{ *weight }
 
+var _ engine.HalfDevice = (*Device)(nil)
+
 func (l linear) Shape() (n, k int) { return l.n, l.k }
 
 // NewLinear brings a weight to the GPU.
@@ -62,6 +81,30 @@ func (d *Device) NewLinear(w, bias []float32, n, k int) (engine.Linear, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	l, err := d.newWeight(w, bias, n, k)
+	if err != nil {
+		return nil, err
+	}
+	return linear{l}, nil
+}
+
+// NewLinearHalf is NewLinear with halves as files hold them. They go to the GPU as they are, if its format is theirs.
+func (d *Device) NewLinearHalf(w []byte, bias []float32, n, k int) (engine.Linear, error) {
+	if n < 1 || k < 1 || len(w) != 2*n*k || bias != nil && len(bias) != n {
+		return nil, fmt.Errorf("cuda: linear of %d x %d: %d bytes of weights and %d biases", n, k, len(w), len(bias))
+	}
+	if d.working() != f16 {
+		values := make([]float32, n*k)
+		f16.decode(values, w)
+		return d.NewLinear(values, bias, n, k)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	ld := d.rowLength(k)
+	data, err := d.placeBytes(padded(w, n, 2*k, 2*ld), f16)
+	if err != nil {
+		return nil, err
+	}
+	l, err := d.withBias(&weight{n: n, k: k, ld: ld, data: data}, bias)
 	if err != nil {
 		return nil, err
 	}

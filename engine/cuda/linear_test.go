@@ -40,6 +40,29 @@ func TestLinear(t *testing.T) {
 	})
 }
 
+// TestLinearHalf holds weights that come as halves to the same as float32.
+func TestLinearHalf(t *testing.T) {
+	onBoth(t, func(b *bench) {
+		for _, k := range []int{64, 37} {
+			const m, n = 5, 30
+			halves, bias := make([]byte, 2*n*k), b.random(n)
+			f16.encode(halves, b.random(n*k))
+			w := make([]float32, n*k)
+			f16.decode(w, halves)
+			x, dst := b.put(b.random(m*k), m, k, layouts[0]).gpu, b.blank(m, n, layouts[2]).gpu
+			b.gpu.Linear(dst, x, must(b.gpu.NewLinear(w, bias, n, k)), engine.NoActivation, engine.Tensor{})
+			want := b.get(dst)
+			b.gpu.Linear(dst, x, must(b.gpu.NewLinearHalf(halves, bias, n, k)), engine.NoActivation, engine.Tensor{})
+			if !slices.Equal(b.get(dst), want) {
+				b.Errorf("width %d: other results than of the same weights in float32", k)
+			}
+			if _, err := b.gpu.NewLinearHalf(halves, nil, n, k+1); err == nil {
+				b.Error("too few bytes: no error")
+			}
+		}
+	})
+}
+
 // TestTilesAgree holds all tiles' kernels to the same bits, and with them a row alone to the row in any batch.
 func TestTilesAgree(t *testing.T) {
 	onBoth(t, func(b *bench) {
