@@ -148,7 +148,7 @@ func TestDocumentedRoutes(t *testing.T) {
 	slices.Sort(served)
 	slices.Sort(documented)
 	if !slices.Equal(served, documented) {
-		t.Errorf("served\n%s\ndocumented\n%s", strings.Join(served, "\n"), strings.Join(documented, "\n"))
+		t.Errorf("served\n%s\ndocumented in openapi/openapi.yaml\n%s", strings.Join(served, "\n"), strings.Join(documented, "\n"))
 	}
 }
 
@@ -222,7 +222,7 @@ func TestDocumentedFields(t *testing.T) {
 			delete(want, base)
 		}
 		if len(want) > 0 {
-			t.Errorf("%s lacks %v", form, slices.Sorted(maps.Keys(want)))
+			t.Errorf("%s of openapi/openapi.yaml lacks %v", form, slices.Sorted(maps.Keys(want)))
 		}
 	}
 	var members []string
