@@ -33,6 +33,8 @@ type Options struct {
 	// Sequential decodes a recording as one chain: each window starts where the
 	// last one's timestamps ended and is conditioned on its text.
 	Sequential bool
+	// Draft asks for a text soon, of speech that is not at its end: a model doesn't hear it again where it is unsure.
+	Draft bool
 	// Unconditioned leaves the text before out of a sequential chain's prompts.
 	Unconditioned bool
 }

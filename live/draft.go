@@ -16,10 +16,7 @@ type draft struct {
 // hear takes the next hypothesis and returns what it settles, to be shown behind the rest.
 func (d *draft) hear(hypothesis string) string {
 	words := behind(d.shown, split(hypothesis))
-	n := 0
-	for n < len(words) && n < len(d.ahead) && words[n] == d.ahead[n] {
-		n++
-	}
+	n := d.agreed(words)
 	settled, ahead := words[:n], words[n:]
 	if n > 0 && n == len(words) {
 		settled, ahead = withoutEnd(words)
@@ -27,6 +24,18 @@ func (d *draft) hear(hypothesis string) string {
 	d.ahead = ahead
 	d.show(settled)
 	return strings.Join(settled, "")
+}
+
+// agreed is how many words a hypothesis has in common with the one before. Models change their mind about commas and capitals all the
+// time, which matters for the first word only: as the new hypothesis has it, it is shown.
+func (d *draft) agreed(words []string) (n int) {
+	for n < len(words) && n < len(d.ahead) && same(words[n], d.ahead[n]) {
+		if n == 0 && len(d.shown) == 0 && words[n] != d.ahead[n] {
+			break
+		}
+		n++
+	}
+	return n
 }
 
 // withoutEnd parts words from the punctuation behind the last one: that sound ends there makes models end the sentence.

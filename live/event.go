@@ -52,7 +52,7 @@ type (
 		Text     string // all its deltas
 		Language string // a code, "" if the model doesn't say
 		Seconds  float64
-		Words    []engine.Word // if Options ask for them; of the last hypotheses, which the text may differ from
+		Spelling []engine.Token // if Options ask for it; of the last hypotheses, from which the text may differ
 	}
 
 	// Failed ends an item that could not be transcribed.

@@ -21,7 +21,7 @@ type item struct {
 	pieces   int // closed and not yet transcribed
 	segments int // told so far
 	language string
-	words    []engine.Word
+	spelling []engine.Token
 	dead     bool // it failed, or was cleared: nobody waits for its text
 }
 
@@ -72,17 +72,6 @@ func (p *piece) settle(result *engine.Result, text, rest string) (told []Segment
 		told = []Segment{{Item: p.item.id, Start: offset, End: end, Text: shown + rest}}
 	}
 	return told
-}
-
-// timeWords adds the words of a piece's last hypothesis to those of its item.
-func (p *piece) timeWords(result *engine.Result) {
-	offset := seconds(p.start)
-	for i := range result.Segments {
-		for _, w := range result.Segments[i].Words {
-			w.Start, w.End = offset+w.Start, offset+w.End
-			p.item.words = append(p.item.words, w)
-		}
-	}
 }
 
 func seconds(samples int) float64 { return float64(samples) / audioprep.SampleRate }

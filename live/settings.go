@@ -32,7 +32,7 @@ type Turns struct {
 type Text struct {
 	// Model is passed on to the Transcriber.
 	Model string
-	// Options are the wishes. Those that only change how sure a text is (Temperatures, BeamSize, WordTimestamps) are for whole pieces.
+	// Options are the wishes. Those that only change how sure a text is (Temperatures, BeamSize, LogProbs) are for whole pieces.
 	Options engine.Options
 	// Every is how much more must have been said before a partial hypothesis is worth it.
 	Every time.Duration

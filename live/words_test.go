@@ -73,7 +73,11 @@ func TestDraft(t *testing.T) {
 		"no spaces": {
 			[]string{"今天", "今天天", "今天天气"}, []string{"", "今天", "天"}, "今天天气。", "气。",
 		},
-		"silence at the end": {[]string{" yes", " yes"}, []string{"", " yes"}, "", ""},
+		"commas and capitals": {
+			[]string{" at nine. Bring a", " at nine, bring a war"}, []string{"", " at nine, bring a"}, " At nine. Bring a coat.", " coat.",
+		},
+		"the first word's capital": {[]string{" the last", " The last", " The last"}, []string{"", "", " The last"}, " The last one.", " one."},
+		"silence at the end":       {[]string{" yes", " yes"}, []string{"", " yes"}, "", ""},
 	} {
 		var d draft
 		for i, h := range c.hypotheses {

@@ -162,15 +162,17 @@ func (s *Session) end(p *piece, result *engine.Result) {
 	if it.language == "" {
 		it.language = result.Language
 	}
-	p.timeWords(result)
 	s.show(p, rest)
+	for i := range result.Segments {
+		it.spelling = append(it.spelling, result.Segments[i].Spelling...)
+	}
 	for _, segment := range p.settle(result, text, rest) {
 		segment.Number = it.segments
 		it.segments++
 		s.emit(segment)
 	}
 	if it.whole && it.pieces == 0 {
-		s.emit(Completed{it.id, it.text.String(), it.language, seconds(it.length), it.words})
+		s.emit(Completed{it.id, it.text.String(), it.language, seconds(it.length), it.spelling})
 		s.observer.TurnDone(time.Since(it.ended), nil)
 	}
 }

@@ -21,10 +21,10 @@ const (
 )
 
 // contextOf is how many frames the encoder is shown for a chain's next pass: all 30 s, as in the reference, or, where
-// the model may, the sound and some of the padding after it. Padding a clip of 5 s costs the encoder six times the
+// the model may or the text is a draft, the sound and some of the padding after it. Padding a clip of 5 s costs the encoder six times the
 // work, and every step of the decoder after it.
 func (m *Model) contextOf(c *chain) int {
-	if !m.shortContext || c.job.options.Sequential {
+	if o := &c.job.options; o.Sequential || !m.shortContext && !o.Draft {
 		return framesPerWindow
 	}
 	grains := (c.size() + contextTail + contextGrain - 1) / contextGrain

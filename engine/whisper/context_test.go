@@ -66,6 +66,21 @@ func TestDoubtIsHeardAgain(t *testing.T) {
 	}
 }
 
+// TestDraft has a random model, which is never sure, hear speech in a short context only, as a draft.
+func TestDraft(t *testing.T) {
+	m := tinyModel(t)
+	samples := noise(16000, 1)
+	c := &chain{job: &job{options: engine.Options{Draft: true}}, content: 100}
+	if got := m.contextOf(c); got >= framesPerWindow {
+		t.Errorf("a draft's context is %d frames", got)
+	}
+	want := transcribe(t, m, samples, whole(samples), engine.Options{Temperatures: []float32{0}})
+	got := transcribe(t, m, samples, whole(samples), engine.Options{Temperatures: []float32{0}, Draft: true})
+	if toJSON(t, got) == toJSON(t, want) {
+		t.Error("a draft was heard again in the whole context")
+	}
+}
+
 // TestShortContext holds short contexts to the reference's words, and to themselves in a batch.
 func TestShortContext(t *testing.T) {
 	for _, name := range []string{"tiny.en", "base"} {

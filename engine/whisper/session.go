@@ -319,7 +319,7 @@ func (s *session) choose(places []*place, choices []engine.Choice) error {
 func (s *session) settle(p *place) error {
 	out := p.search.outcome()
 	text := s.m.vocabulary.decode(out.tokens)
-	if p.frames < framesPerWindow && out.needsContext(text) {
+	if p.frames < framesPerWindow && !p.chain.job.options.Draft && out.needsContext(text) {
 		p.frames, p.encoded = framesPerWindow, false
 		return nil
 	}
