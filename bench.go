@@ -30,6 +30,7 @@ type benchCmd struct {
 	Rounds   int    `default:"5" placeholder:"N" help:"How often each file is run; medians are shown (default: ${default})."`
 
 	HTTP       string        `name:"http" placeholder:"URL" help:"Load a server instead: the address of hark or of any other with OpenAI's audio API, such as http://127.0.0.1:8080."`
+	Realtime   string        `placeholder:"URL" help:"Speak to a server's live transcription instead, at the pace of speech: the address of hark or of any other with OpenAI's Realtime API, such as http://127.0.0.1:8080."`
 	Key        string        `placeholder:"KEY" help:"Key to send to the server."`
 	Clips      int           `default:"8" placeholder:"N" help:"Clients that send files of up to 30 s, each its next one when the last was answered (default: ${default})."`
 	Recordings int           `default:"2" placeholder:"N" help:"Clients that send longer files (default: ${default})."`
@@ -53,9 +54,12 @@ func (b *benchCmd) Run(ctx context.Context, c *console, cli *commandLine) error 
 		return err
 	}
 	var result table
-	if b.HTTP != "" {
+	switch {
+	case b.HTTP != "":
 		result, err = b.load(ctx, files)
-	} else {
+	case b.Realtime != "":
+		result, err = b.speak(ctx, files[0])
+	default:
 		result, err = b.offline(ctx, c, cli, files)
 	}
 	if err != nil {
@@ -83,6 +87,8 @@ func (b *benchCmd) check() error {
 		return errors.New("--duration: want more than 0")
 	case b.Timeout <= 0:
 		return errors.New("--timeout: want more than 0")
+	case b.HTTP != "" && b.Realtime != "":
+		return errors.New("--http, --realtime: want one of them")
 	}
 	return checkModelNames([]string{b.Model})
 }
@@ -113,12 +119,9 @@ func (b *benchCmd) files(ctx context.Context) ([]bench.File, error) {
 
 // load keeps a server busy.
 func (b *benchCmd) load(ctx context.Context, files []bench.File) (table, error) {
-	address, err := url.Parse(b.HTTP)
-	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" {
-		return nil, &usage{fmt.Errorf("--http: %q is no address, want one such as http://127.0.0.1:8080", b.HTTP)}
-	}
-	if strings.Trim(address.Path, "/") == "" {
-		address.Path = "/v1/audio/transcriptions"
+	address, err := serverAddress("--http", b.HTTP, "/v1/audio/transcriptions")
+	if err != nil {
+		return nil, err
 	}
 	l := bench.Load{
 		URL: address.String(), Key: b.Key, Fields: map[string]string{"model": b.Model, "language": b.Language},
@@ -138,6 +141,42 @@ func (b *benchCmd) load(ctx context.Context, files []bench.File) (table, error) 
 	if b.Recordings > 0 && len(l.Recordings) == 0 {
 		return nil, &usage{errors.New("no file is a recording of over 30 s: give one, or --recordings 0")}
 	}
+	return l.Run(ctx)
+}
+
+// serverAddress is the URL that a flag gives, with a path if it has none.
+func serverAddress(flag, value, path string) (*url.URL, error) {
+	address, err := url.Parse(value)
+	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" {
+		return nil, &usage{fmt.Errorf("%s: %q is no address, want one such as http://127.0.0.1:8080", flag, value)}
+	}
+	if strings.Trim(address.Path, "/") == "" {
+		address.Path = path
+	}
+	return address, nil
+}
+
+// speak has a file spoken to a server, as often as there are rounds.
+func (b *benchCmd) speak(ctx context.Context, file bench.File) (table, error) {
+	address, err := serverAddress("--realtime", b.Realtime, "/v1/realtime")
+	if err != nil {
+		return nil, err
+	}
+	pcm, err := audioprep.Decode(ctx, bytes.NewReader(file.Data), audioprep.Options{MaxDuration: 5 * time.Minute})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file.Name, err)
+	}
+	defer pcm.Close()
+	l := bench.Live{
+		URL: address, Key: b.Key, Model: b.Model, Language: b.Language, Rounds: b.Rounds, Timeout: b.Timeout,
+		File: file.Name, Samples: pcm.Samples,
+	}
+	detector := audioprep.NewDetector(0.5, len(pcm.Samples)) // so that no pause ends the speech
+	edges := detector.Write(append(pcm.Samples[:len(pcm.Samples):len(pcm.Samples)], make([]float32, audioprep.SampleRate)...))
+	if len(edges) == 0 {
+		return nil, fmt.Errorf("%s: there is no speech to be heard", file.Name)
+	}
+	l.SpeechStart, l.SpeechEnd = edges[0].At, min(detector.Spoken(), len(pcm.Samples))
 	return l.Run(ctx)
 }
 

@@ -39,6 +39,7 @@ type serveCmd struct {
 	LogFormat string `enum:"auto,text,json" default:"auto" placeholder:"WORD" help:"How to log: ${enum}; auto is text on a terminal and json elsewhere (default: ${default})."`
 
 	accessFlags     `embed:""`
+	liveFlags       `embed:""`
 	schedulingFlags `embed:""`
 	ffmpegFlags     `embed:""`
 	deviceFlags     `embed:""`
@@ -79,6 +80,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, cli *commandLine) error 
 	cfg := s.config(scheduling)
 	cfg.FFmpeg = ffmpeg
 	s.accessFlags.set(&cfg, doors)
+	s.liveFlags.set(&cfg)
 	srv, err := server.New(cfg, registry, log)
 	if err != nil {
 		return &usage{err}
@@ -123,6 +125,9 @@ func (s *serveCmd) check() error {
 		{"upload-timeout", int64(s.UploadTimeout)},
 		{"upload-idle-timeout", int64(s.UploadIdleTimeout)},
 		{"write-timeout", int64(s.WriteTimeout)},
+		{"max-live", int64(s.MaxLive)},
+		{"max-live-time", int64(s.MaxLiveTime)},
+		{"live-idle-timeout", int64(s.LiveIdleTimeout)},
 		{"keep-alive", int64(s.KeepAlive) + 1},         // here zero has a meaning: for ever
 		{"shutdown-grace", int64(s.ShutdownGrace) + 1}, // here zero has a meaning: not at all
 	} {

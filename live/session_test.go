@@ -125,13 +125,23 @@ func (l *log) emit(e Event) {
 }
 
 func (l *log) TurnDone(_ time.Duration, err error) {
-	l.turns++
-	if err != nil {
-		l.failed++
-	}
+	l.set(func() {
+		l.turns++
+		if err != nil {
+			l.failed++
+		}
+	})
 }
-func (l *log) PartialDone(o Outcome)   { l.partials[o]++ }
-func (l *log) FirstText(time.Duration) { l.first++ }
+
+func (l *log) PartialDone(o Outcome)   { l.set(func() { l.partials[o]++ }) }
+func (l *log) FirstText(time.Duration) { l.set(func() { l.first++ }) }
+
+// set looks at what was observed, or changes it.
+func (l *log) set(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f()
+}
 
 // await waits for the nth event of a kind.
 func await[E Event](t *testing.T, l *log, n int) E {
@@ -274,11 +284,13 @@ func TestLongItemAtOnce(t *testing.T) {
 	if texts := events.check(t); texts[0] != counted(0, 12_345) {
 		t.Errorf("got %q", texts[0])
 	}
-	for _, r := range l.requests {
-		if len(r.Samples) > maxPiece {
-			t.Errorf("%d samples are transcribed at once, at most %d should be", len(r.Samples), maxPiece)
+	l.set(func(l *listener) {
+		for _, r := range l.requests {
+			if len(r.Samples) > maxPiece {
+				t.Errorf("%d samples are transcribed at once, at most %d should be", len(r.Samples), maxPiece)
+			}
 		}
-	}
+	})
 }
 
 // TestRandomSessions has clients append, commit and clear as they like.
@@ -365,12 +377,14 @@ func TestTurnsAreFound(t *testing.T) {
 	if started.Item != stopped.Item || started.Item != await[Completed](t, events, 2).Item {
 		t.Error("the events of a turn name different items")
 	}
-	if events.partials[Shown] == 0 || events.first == 0 {
-		t.Errorf("nothing was shown while it was spoken: %v", events.partials)
-	}
-	if events.turns != 2 || events.failed != 0 {
-		t.Errorf("got %d turns and %d failures, want 2 and none", events.turns, events.failed)
-	}
+	events.set(func() {
+		if events.partials[Shown] == 0 || events.first == 0 {
+			t.Errorf("nothing was shown while it was spoken: %v", events.partials)
+		}
+		if events.turns != 2 || events.failed != 0 {
+			t.Errorf("got %d turns and %d failures, want 2 and none", events.turns, events.failed)
+		}
+	})
 }
 
 func TestCommitWithinSpeech(t *testing.T) {
@@ -394,15 +408,19 @@ func TestWholePiecesGoFirst(t *testing.T) {
 	s, events := open(t, l, vad)
 	mustAppend(t, s, voice(t)[:4*32000])
 	<-l.begun
-	if !l.requests[0].Partial {
-		t.Fatal("the first request is not a partial one")
-	}
-	l.set(func(l *listener) { l.hold = nil })
+	l.set(func(l *listener) {
+		if !l.requests[0].Partial {
+			t.Error("the first request is not a partial one")
+		}
+		l.hold = nil
+	})
 	mustCommit(t, s)
 	await[Completed](t, events, 1)
-	if n := events.partials[Given]; n != 1 {
-		t.Errorf("%d partial hypotheses were given up, want 1", n)
-	}
+	events.set(func() {
+		if n := events.partials[Given]; n != 1 {
+			t.Errorf("%d partial hypotheses were given up, want 1", n)
+		}
+	})
 }
 
 func TestBusyTranscriberIsAskedAgain(t *testing.T) {
@@ -457,7 +475,10 @@ func TestSilenceIsForgotten(t *testing.T) {
 	for range 100 {
 		mustAppend(t, s, make([]byte, 64000))
 	}
-	if n := len(s.sound.x); n > 3*audioprep.SampleRate {
+	s.mu.Lock()
+	n := len(s.sound.x)
+	s.mu.Unlock()
+	if n > 3*audioprep.SampleRate {
 		t.Errorf("%d samples are kept", n)
 	}
 	if got := s.Heard(); got != 200*time.Second {

@@ -172,8 +172,8 @@ func (s *Session) end(p *piece, result *engine.Result) {
 		s.emit(segment)
 	}
 	if it.whole && it.pieces == 0 {
-		s.emit(Completed{it.id, it.text.String(), it.language, seconds(it.length), it.spelling})
 		s.observer.TurnDone(time.Since(it.ended), nil)
+		s.emit(Completed{it.id, it.text.String(), it.language, seconds(it.length), it.spelling})
 	}
 }
 
@@ -184,8 +184,8 @@ func (s *Session) fail(it *item, err error) {
 	}
 	it.dead = true
 	s.drop(it)
-	s.emit(Failed{it.id, err})
 	s.observer.TurnDone(time.Since(it.ended), err)
+	s.emit(Failed{it.id, err})
 }
 
 // textOf is a hypothesis as text, without space at its end. What isn't valid UTF-8 in it goes.

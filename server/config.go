@@ -23,6 +23,9 @@ const (
 	DefaultUploadTimeout     = time.Hour
 	DefaultWriteTimeout      = 2 * time.Minute
 	DefaultShutdownGrace     = 30 * time.Second
+	DefaultMaxLive           = 64
+	DefaultMaxLiveTime       = 2 * time.Hour
+	DefaultLiveIdleTimeout   = 5 * time.Minute
 )
 
 // Config holds a server's settings. Models must be set; every other field's zero value means its default.
@@ -69,6 +72,16 @@ type Config struct {
 	// WriteTimeout is how long a client may take to read its answer. Default 2 min.
 	WriteTimeout time.Duration
 
+	// MaxLive is how many live sessions may be open at once; further ones are answered with 429. Each may hold five minutes of sound
+	// that wait to be transcribed, 19 MB. Default 64.
+	MaxLive int
+
+	// MaxLiveTime is the longest that a live session may last. Default 2 h.
+	MaxLiveTime time.Duration
+
+	// LiveIdleTimeout is how long a live session may send nothing. Default 5 min.
+	LiveIdleTimeout time.Duration
+
 	// Keys are the API keys of those who may call; nil: everybody may, and needs none.
 	Keys *access.Keyring
 
@@ -110,6 +123,9 @@ func (c Config) Validate() error {
 		{"the longest pause in an upload", int64(c.UploadIdleTimeout)},
 		{"the longest time for an upload", int64(c.UploadTimeout)},
 		{"the longest time for reading an answer", int64(c.WriteTimeout)},
+		{"the number of live sessions", int64(c.MaxLive)},
+		{"the longest live session", int64(c.MaxLiveTime)},
+		{"the longest pause in a live session", int64(c.LiveIdleTimeout)},
 	} {
 		if f.value < 0 {
 			return fmt.Errorf("%s is negative: want more than 0, or 0 for the default", f.name)
@@ -147,6 +163,9 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.UploadIdleTimeout, DefaultUploadIdleTimeout)
 	setDefault(&c.UploadTimeout, DefaultUploadTimeout)
 	setDefault(&c.WriteTimeout, DefaultWriteTimeout)
+	setDefault(&c.MaxLive, DefaultMaxLive)
+	setDefault(&c.MaxLiveTime, DefaultMaxLiveTime)
+	setDefault(&c.LiveIdleTimeout, DefaultLiveIdleTimeout)
 	setDefault(&c.ShutdownGrace, DefaultShutdownGrace)
 	return c
 }

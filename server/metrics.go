@@ -46,11 +46,22 @@ type metrics struct {
 	joined         *prometheus.CounterVec   // model
 	backfilled     *prometheus.CounterVec   // model
 
+	liveSessions     prometheus.Gauge
+	liveEnded        *prometheus.CounterVec // reason
+	liveAudioSeconds prometheus.Counter
+	liveTurns        *prometheus.CounterVec // outcome
+	livePartials     *prometheus.CounterVec // outcome
+	liveFirstSeconds prometheus.Observer
+	liveFinalSeconds prometheus.Observer
+
 	ready prometheus.Gauge
 }
 
 // Waits and runs span from a clip on an idle GPU to hours of audio on a CPU.
 var secondsBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600}
+
+// Waits in live sessions are felt from a tenth of a second on.
+var liveBuckets = []float64{.05, .1, .2, .3, .4, .5, .6, .8, 1, 1.25, 1.5, 2, 3, 5, 10, 30, 60}
 
 // newMetrics makes the metrics; loaded tells which models are loaded, at each scrape.
 func newMetrics(loaded func() []engine.ModelInfo) *metrics {
@@ -84,6 +95,14 @@ func newMetrics(loaded func() []engine.ModelInfo) *metrics {
 	m.promoted = counter(m, "promoted_clips_total", "Clips that went before cheaper ones because of their age.", "model")
 	m.joined = counter(m, "joined_windows_total", "Windows that joined a batch while it ran.", "model")
 	m.backfilled = counter(m, "backfilled_windows_total", "Windows that ran in the other lane's batch.", "model")
+
+	m.liveSessions = gauge(m, "live_sessions", "Live sessions that are open.").WithLabelValues()
+	m.liveEnded = counter(m, "live_sessions_ended_total", "Live sessions that ended, by what ended them.", "reason")
+	m.liveAudioSeconds = counter(m, "live_audio_seconds_total", "Sound that live sessions were sent.").WithLabelValues()
+	m.liveTurns = counter(m, "live_turns_total", "Turns of live sessions, by what became of them.", "outcome")
+	m.livePartials = counter(m, "live_partials_total", "Transcriptions of unfinished turns, by whether they had text to show.", "outcome")
+	m.liveFirstSeconds = histogram(m, "live_first_text_seconds", "Time from the beginning of a turn's speech to its first text.", liveBuckets).WithLabelValues()
+	m.liveFinalSeconds = histogram(m, "live_final_seconds", "Time from the end of a turn to its transcript.", liveBuckets).WithLabelValues()
 
 	m.ready = gauge(m, "ready", "1 once every model is warm, until the server stops.").WithLabelValues()
 	m.registry.MustRegister(

@@ -32,6 +32,7 @@ type record struct {
 	transcript *Transcript    // nil if there is none
 	format     Format
 	warnings   []string
+	live       *liveTally // of a live session
 }
 
 type recordKey struct{}
@@ -91,7 +92,7 @@ func (s *Server) finish(r *http.Request, rec *record, ww middleware.WrapResponse
 	switch {
 	case status >= 500 && status != http.StatusServiceUnavailable:
 		line = s.log.Error()
-	case rec.transcript == nil && rec.err == nil: // probes, lists
+	case rec.transcript == nil && rec.live == nil && rec.err == nil: // probes, lists
 		line = s.log.Debug()
 	}
 	line = line.Str("id", rec.id).Str("method", r.Method).Str("route", route).Int("status", status).
@@ -112,6 +113,9 @@ func (s *Server) finish(r *http.Request, rec *record, ww middleware.WrapResponse
 		if len(t.Audio.Faults) > 0 {
 			line = line.Strs("faults", t.Audio.Faults)
 		}
+	}
+	if rec.live != nil {
+		line = rec.live.log(line.Str("caller", caller(r)))
 	}
 	if e := rec.err; e != nil {
 		line = line.Str("code", e.code).Str("param", e.param).AnErr("error", e)

@@ -20,6 +20,8 @@ var openAIModels = []string{
 	"gpt-4o-mini-transcribe",
 	"gpt-4o-mini-transcribe-2025-12-15",
 	"gpt-4o-transcribe-diarize",
+	"gpt-live-transcribe", // live only, as the next
+	"gpt-realtime-whisper",
 }
 
 // resolve finds the served model that a request names; "" means the default.

@@ -26,6 +26,7 @@ func (s *Server) routes() http.Handler {
 		r.Post("/v1/audio/transcriptions", s.transcription(dialect{openAI: true}))
 		r.Post("/v1/audio/translations", s.transcription(dialect{openAI: true, task: engine.Translate}))
 		r.Post("/v1/explain", s.admitted(s.explain))
+		r.Get("/v1/realtime", s.realtime)
 	})
 	// Other servers' calls, with their errors.
 	r.With(withErrors(inferenceError), s.authenticated, s.limited).Post("/inference", s.adapted(newInference))

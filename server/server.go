@@ -34,6 +34,8 @@ type Server struct {
 	warm     atomic.Bool
 	stopping atomic.Bool
 
+	live liveSessions
+
 	// cut ends cutCtx, and with it every transcription, wherever it stands.
 	cut    context.CancelFunc
 	cutCtx context.Context
@@ -61,6 +63,7 @@ func New(cfg Config, models *engine.Registry, log zerolog.Logger) (*Server, erro
 		Observer:        s.metrics.observer,
 		Charge:          s.charge,
 	})
+	s.live.stop = make(chan struct{})
 	s.cutCtx, s.cut = context.WithCancel(context.Background())
 	s.handler = s.routes()
 	return s, nil
@@ -165,6 +168,7 @@ func (s *Server) refuse() {
 	s.busyMu.Lock()
 	s.stopping.Store(true)
 	s.busyMu.Unlock()
+	s.live.once.Do(func() { close(s.live.stop) })
 	s.metrics.ready.Set(0)
 }
 
