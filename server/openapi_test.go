@@ -318,7 +318,7 @@ func TestDocumentedAnswers(t *testing.T) {
 		post(path, clip)
 	}
 	ts.model.set(func(m *fakeModel) { m.panics = false })
-	for _, path := range []string{"/v1/models", "/v1/models/{model}", "/v1/queue", "/healthz", "/readyz", "/metrics", "/openapi.json"} {
+	for _, path := range []string{"/v1/models", "/v1/models/{model}", "/v1/queue", "/v1/realtime", "/healthz", "/readyz", "/metrics", "/openapi.json"} {
 		for _, server := range []*testServer{ts, newColdServer(t, nil), keys} {
 			d.check(t, "GET", path, server.get(t, strings.Replace(path, "{model}", "fake", 1)))
 		}

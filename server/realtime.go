@@ -44,6 +44,10 @@ func (s *Server) realtime(w http.ResponseWriter, r *http.Request) {
 		err = s.admitLive()
 	}
 	if err != nil {
+		if !asksForWebSocket(r) {
+			w.Header().Set("Upgrade", "websocket") // RFC 9110, section 15.5.22
+			w.Header().Set("Connection", "Upgrade")
+		}
 		s.fail(w, r, err)
 		return
 	}
@@ -68,7 +72,7 @@ func (s *Server) realtime(w http.ResponseWriter, r *http.Request) {
 
 // checkHandshake refuses what can't become a session.
 func (s *Server) checkHandshake(r *http.Request) (*liveSettings, error) {
-	if !hasToken(r.Header, "Connection", "upgrade") || !hasToken(r.Header, "Upgrade", "websocket") {
+	if !asksForWebSocket(r) {
 		return nil, &apiError{status: http.StatusUpgradeRequired, code: "upgrade_required",
 			message: "live transcription is a WebSocket: connect to it with ws:// or wss:// instead of http"}
 	}
@@ -90,6 +94,10 @@ func (s *Server) checkHandshake(r *http.Request) (*liveSettings, error) {
 		settings.transcription.model = s.cfg.Models[0]
 	}
 	return settings, nil
+}
+
+func asksForWebSocket(r *http.Request) bool {
+	return hasToken(r.Header, "Connection", "upgrade") && hasToken(r.Header, "Upgrade", "websocket")
 }
 
 // hasToken reports whether a header that is a list has a member, in any case.

@@ -437,7 +437,11 @@ func TestLiveFailure(t *testing.T) {
 
 func TestLiveHandshakes(t *testing.T) {
 	ts := newTestServer(t, func(c *Config) { c.CORSOrigins = []string{"https://page.example"} })
-	ts.get(t, "/v1/realtime").wantError(t, http.StatusUpgradeRequired, "upgrade_required", "")
+	plain := ts.get(t, "/v1/realtime")
+	plain.wantError(t, http.StatusUpgradeRequired, "upgrade_required", "")
+	if got := plain.header.Get("Upgrade"); got != "websocket" {
+		t.Errorf("got Upgrade %q", got)
+	}
 	dial := func(query string, header http.Header) *answer {
 		conn, response, err := websocket.Dial(t.Context(), ts.liveURL(query), &websocket.DialOptions{HTTPHeader: header})
 		if err == nil {
