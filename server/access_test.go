@@ -241,3 +241,23 @@ func TestOfficialClientKeys(t *testing.T) {
 	want(call(aliceKey), 429, "rate_limit_exceeded", "rate_limit_error", 1)
 	want(call("sk-wrong"), 401, "invalid_api_key", "invalid_request_error", 1)
 }
+
+// TestOfficialClientComesBack: the Go client waits as long as it is told, and is served at its second attempt.
+func TestOfficialClientComesBack(t *testing.T) {
+	ts := newTestServer(t, withKeys(t, "rpm=60"))
+	for range 61 {
+		if ts.with(t, "POST", "/v1/transcribe", nil, "X-Api-Key", aliceKey).status == 429 {
+			break
+		}
+	}
+	before := ts.count(t, `hark_rejections_total{code="rate_limit_exceeded"}`)
+	client := officialClient(ts, option.WithAPIKey(aliceKey))
+	_, err := client.Audio.Transcriptions.New(context.Background(),
+		openai.AudioTranscriptionNewParams{Model: "whisper-1", File: bytes.NewReader(speechWAV(1, 1))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if refused := ts.count(t, `hark_rejections_total{code="rate_limit_exceeded"}`) - before; refused > 1 {
+		t.Errorf("%v attempts were refused before one was served, want 1 at most", refused)
+	}
+}

@@ -40,7 +40,9 @@ func TestAgreement(t *testing.T) {
 		c.MaxUploadBytes, c.MaxPending, c.UploadIdleTimeout = 200_000, 1, 200*time.Millisecond
 	})
 	clip := speechWAV(1, 1)
-	bob := func(method, path string, body io.Reader) *answer { return ts.with(t, method, path, body, "X-Api-Key", bobKey) }
+	bob := func(method, path string, body io.Reader) *answer {
+		return ts.with(t, method, path, body, "X-Api-Key", bobKey)
+	}
 	sent := func(file []byte, fields ...string) *answer {
 		contentType, body := form(file, fields...)
 		return ts.with(t, "POST", "/v1/audio/transcriptions", bytes.NewReader(body), "X-Api-Key", bobKey, "Content-Type", contentType)
