@@ -123,7 +123,7 @@ func TestDeliver(t *testing.T) {
 	s := open(t, Config{Dir: t.TempDir()})
 	defer s.Close()
 	j := accept(t, s, New{HookURL: r.URL + "/hook?token=1"}, "x")
-	check(t, s.Finish(j.ID, []byte("text"), nil))
+	check(t, s.Finish(j.ID, time.Minute, []byte("text"), nil))
 	j = deliver(t, s, j.ID, HookDelivered)
 	if h := j.Hook; h.Attempts != 3 || h.Status != 204 || h.Error != "" || h.Delivered.IsZero() || !h.Next.IsZero() {
 		t.Errorf("got %+v", h)

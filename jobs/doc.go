@@ -5,8 +5,7 @@
 // # What is promised
 //
 //   - When [Store.Accept] has returned, the job and its audio are on disk, and will be there after a crash, once.
-//   - When [Store.AddPiece] has returned, so are the piece and the events that come with it, together or not at all. Who goes on
-//     with a job begins where its last piece ended.
+//   - When [Store.AddPiece] has returned, so is the piece. Who goes on with a job begins where its pieces end.
 //   - Events of a job are numbered from 1 without gaps. What has been handed out with a number never changes.
 //   - One process at a time uses a folder.
 //

@@ -60,9 +60,12 @@ type Job struct {
 	// Heard is how much of the audio its pieces are, Length how long the audio is; 0 is unknown. Before it runs, Length may be a guess.
 	Heard  time.Duration `json:"heard,omitempty"`
 	Length time.Duration `json:"length,omitempty"`
-	// Pieces and Events are how many there are of either.
-	Pieces int    `json:"pieces,omitempty"`
-	Events uint64 `json:"events,omitempty"`
+	// Pieces and Events are how many there are of either, and Segments how many segments of text are among the events.
+	Pieces   int    `json:"pieces,omitempty"`
+	Events   uint64 `json:"events,omitempty"`
+	Segments int    `json:"segments,omitempty"`
+	// Tries is how often it has begun since its last piece without being queued again, which is how often the process has ended in it.
+	Tries int `json:"tries,omitempty"`
 	// Failure is why it failed.
 	Failure *Failure `json:"failure,omitempty"`
 	// Hook is whom to tell when it's over; nil: nobody.

@@ -41,6 +41,7 @@ func (s *Store) Begin(id string, event []byte) (*Job, error) {
 			return ErrOver
 		}
 		j.State = Running
+		j.Tries++
 		if !j.Started.IsZero() {
 			return nil
 		}
@@ -55,7 +56,7 @@ func (s *Store) Requeue(id string) error {
 		if j.State.Over() {
 			return ErrOver
 		}
-		j.State = Queued
+		j.State, j.Tries = Queued, 0
 		return nil
 	})
 	return err
@@ -82,18 +83,8 @@ func (s *Store) SetAudio(id string, audio *Incoming) error {
 	return nil
 }
 
-// SetLength says how long a job's audio is.
-func (s *Store) SetLength(id string, length time.Duration) error {
-	_, err := s.alter(id, func(tx *bolt.Tx, j *Job) error {
-		j.Length = length
-		return nil
-	})
-	return err
-}
-
-// AddPiece keeps a piece of what is done of a job, which is audio of the given length, and the events that come of it. When it
-// returns both are on disk.
-func (s *Store) AddPiece(id string, piece []byte, heard time.Duration, events [][]byte) error {
+// AddPiece keeps a piece of what is done of a job, after so much of its audio. When it returns that is on disk.
+func (s *Store) AddPiece(id string, piece []byte, heard time.Duration) error {
 	_, err := s.alter(id, func(tx *bolt.Tx, j *Job) error {
 		if j.State.Over() {
 			return ErrOver
@@ -103,20 +94,30 @@ func (s *Store) AddPiece(id string, piece []byte, heard time.Duration, events []
 			return err
 		}
 		j.Pieces++
-		j.Heard += heard
+		j.Tries = 0
+		j.Heard = max(j.Heard, heard)
 		j.StoredBytes += int64(len(piece))
-		if err := b.Put(number(uint64(j.Pieces)), seal(piece)); err != nil {
-			return err
+		return b.Put(number(uint64(j.Pieces)), seal(piece))
+	})
+	return err
+}
+
+// AddText keeps the events of so many segments of text that are final. When it returns they are on disk.
+func (s *Store) AddText(id string, segments int, events [][]byte) error {
+	_, err := s.alter(id, func(tx *bolt.Tx, j *Job) error {
+		if j.State.Over() {
+			return ErrOver
 		}
+		j.Segments += segments
 		return appendEvents(tx, j, events)
 	})
 	return err
 }
 
-// Finish says that a job is done, and keeps its result. Its audio and its pieces go.
-func (s *Store) Finish(id string, result []byte, events [][]byte) error {
+// Finish says that a job is done, how long its audio was, and keeps its result. Its audio and its pieces go.
+func (s *Store) Finish(id string, length time.Duration, result []byte, events [][]byte) error {
 	return s.end(id, func(tx *bolt.Tx, j *Job) error {
-		j.State, j.Heard = Done, j.Length
+		j.State, j.Heard, j.Length = Done, length, length
 		j.StoredBytes += int64(len(result))
 		if err := tx.Bucket(bucketResults).Put([]byte(id), seal(result)); err != nil {
 			return err

@@ -58,7 +58,7 @@ func decodeJob(id string, value []byte) (*Job, error) {
 		return nil, fmt.Errorf("job %.40q stands under the key %.40q", j.ID, id)
 	case !j.State.known():
 		return nil, fmt.Errorf("unknown state %.40q", j.State)
-	case j.Seq == 0, j.AudioBytes < 0, j.StoredBytes < 0, j.Pieces < 0, j.Heard < 0, j.Length < 0:
+	case j.Seq == 0, j.AudioBytes < 0, j.StoredBytes < 0, j.Pieces < 0, j.Segments < 0, j.Heard < 0, j.Length < 0:
 		return nil, errors.New("a number is out of its range")
 	}
 	return j, nil

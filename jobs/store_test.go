@@ -59,26 +59,27 @@ func TestLife(t *testing.T) {
 	}
 	_, err = s.Begin(j.ID, []byte("running"))
 	check(t, err)
-	check(t, s.SetLength(j.ID, time.Minute))
-	check(t, s.AddPiece(j.ID, []byte("piece 1"), 20*time.Second, [][]byte{[]byte("text 1"), nil, []byte("text 2")}))
+	check(t, s.AddPiece(j.ID, []byte("piece 1"), 20*time.Second))
+	check(t, s.AddText(j.ID, 2, [][]byte{[]byte("text 1"), nil, []byte("text 2")}))
 	check(t, s.Close())
 
 	s = open(t, cfg)
 	defer s.Close()
 	now, err := s.Get(j.ID)
 	check(t, err)
-	if now.State != Queued || now.Heard != 20*time.Second || now.Length != time.Minute || now.Pieces != 1 {
+	if now.State != Queued || now.Heard != 20*time.Second || now.Segments != 2 || now.Pieces != 1 || now.Tries != 0 {
 		t.Errorf("interrupted: %+v, want it queued again with what was done", now)
 	}
 	_, err = s.Begin(j.ID, []byte("running"))
 	check(t, err)
-	check(t, s.AddPiece(j.ID, []byte("piece 2"), 40*time.Second, [][]byte{[]byte("text 3")}))
+	check(t, s.AddPiece(j.ID, []byte("piece 2"), 10*time.Second))
+	check(t, s.AddText(j.ID, 1, [][]byte{[]byte("text 3")}))
 	pieces, err := s.Pieces(j.ID)
 	check(t, err)
 	if got := fmt.Sprintf("%s", pieces); got != "[piece 1 piece 2]" {
 		t.Errorf("got pieces %s", got)
 	}
-	check(t, s.Finish(j.ID, []byte("result"), [][]byte{[]byte("done")}))
+	check(t, s.Finish(j.ID, time.Minute, []byte("result"), [][]byte{[]byte("done")}))
 	result, err := s.Result(j.ID)
 	if err != nil || string(result) != "result" {
 		t.Errorf("got result %q, %v", result, err)
@@ -95,7 +96,7 @@ func TestLife(t *testing.T) {
 		}
 	}
 	for _, again := range []error{
-		s.Finish(j.ID, nil, nil), s.Fail(j.ID, Failure{}, nil), s.Cancel(j.ID, nil), s.Requeue(j.ID), s.AddPiece(j.ID, nil, 0, nil),
+		s.Finish(j.ID, 0, nil, nil), s.Fail(j.ID, Failure{}, nil), s.Cancel(j.ID, nil), s.Requeue(j.ID), s.AddPiece(j.ID, nil, 0), s.AddText(j.ID, 0, nil),
 	} {
 		if !errors.Is(again, ErrOver) {
 			t.Errorf("a job that is over: got %v, want ErrOver", again)
@@ -129,7 +130,7 @@ func TestExpiry(t *testing.T) {
 	for range 3 {
 		all = append(all, accept(t, s, New{Request: []byte("r"), HookURL: "http://h.example"}, "sound"))
 	}
-	check(t, s.Finish(all[0].ID, []byte("text"), nil))
+	check(t, s.Finish(all[0].ID, time.Minute, []byte("text"), nil))
 	check(t, s.Cancel(all[1].ID, nil))
 	_, err := (&Deliverer{Store: s}).note(all[0].ID, 200, nil)
 	check(t, err)
@@ -272,7 +273,7 @@ func TestWatch(t *testing.T) {
 	j := accept(t, s, New{}, "x")
 	<-news
 	changed := s.Watch(j.ID)
-	check(t, s.AddPiece(j.ID, []byte("p"), 0, nil))
+	check(t, s.AddPiece(j.ID, []byte("p"), 0))
 	<-changed
 	<-s.Watch("job_unknown")
 	check(t, s.Cancel(j.ID, nil))
@@ -324,7 +325,7 @@ func TestTogether(t *testing.T) {
 		j := accept(t, s, New{}, "x")
 		all.Go(func() {
 			for n := range 20 {
-				if err := s.AddPiece(j.ID, fmt.Appendf(nil, "%d/%d", i, n), time.Second, [][]byte{[]byte("e")}); err != nil {
+				if err := errors.Join(s.AddPiece(j.ID, fmt.Appendf(nil, "%d/%d", i, n), time.Second), s.AddText(j.ID, 1, [][]byte{[]byte("e")})); err != nil {
 					t.Error(err)
 				}
 			}
@@ -337,7 +338,7 @@ func TestTogether(t *testing.T) {
 	for i, j := range s.Unfinished() {
 		pieces, err := s.Pieces(j.ID)
 		check(t, err)
-		if len(pieces) != 20 || string(pieces[19]) != fmt.Sprintf("%d/19", i) || j.Events != 20 || j.Heard != 20*time.Second {
+		if len(pieces) != 20 || string(pieces[19]) != fmt.Sprintf("%d/19", i) || j.Events != 20 || j.Segments != 20 {
 			t.Errorf("job %d: %d pieces, %+v", i, len(pieces), j)
 		}
 	}
@@ -350,7 +351,8 @@ func TestDamage(t *testing.T) {
 	for range 30 {
 		j := accept(t, s, New{Request: bytes.Repeat([]byte("wish"), 300)}, "x")
 		for range 10 {
-			check(t, s.AddPiece(j.ID, bytes.Repeat([]byte("piece"), 50), time.Second, [][]byte{[]byte("event")}))
+			check(t, s.AddPiece(j.ID, bytes.Repeat([]byte("piece"), 50), time.Second))
+			check(t, s.AddText(j.ID, 1, [][]byte{[]byte("event")}))
 		}
 	}
 	check(t, s.Close())

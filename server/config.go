@@ -10,6 +10,7 @@ import (
 	"hark/access"
 	"hark/audioprep"
 	"hark/batcher"
+	"hark/jobs"
 )
 
 // Defaults of Config.
@@ -92,6 +93,19 @@ type Config struct {
 	// where keys are set, else those of this machine.
 	CORSOrigins []string
 
+	// Jobs keeps what is accepted to be done later. nil: nothing is. It stays the caller's and is to be closed after the server.
+	Jobs *jobs.Store
+
+	// JobsOff is why Jobs is nil, for who asks for a job, in words that follow a colon: "its folder can't be written to".
+	JobsOff string
+
+	// WebhookKeys sign the calls that tell of jobs that are over. They must be set where Jobs is.
+	WebhookKeys jobs.Keys
+
+	// FetchPrivate lets requests name files by URLs, and webhooks, on this machine and in private networks. Metadata services
+	// are refused even so.
+	FetchPrivate bool
+
 	// ShutdownGrace is how long Serve lets requests finish once it is told to stop. Default 30 s; negative means not at all.
 	ShutdownGrace time.Duration
 }
@@ -130,6 +144,9 @@ func (c Config) Validate() error {
 		if f.value < 0 {
 			return fmt.Errorf("%s is negative: want more than 0, or 0 for the default", f.name)
 		}
+	}
+	if c.Jobs != nil && len(c.WebhookKeys) == 0 {
+		return errors.New("jobs have no secret to sign webhooks with")
 	}
 	for _, origin := range c.CORSOrigins {
 		if err := checkOrigin(origin); err != nil {

@@ -18,6 +18,7 @@ import (
 	"hark/audioprep"
 	"hark/batcher"
 	"hark/engine"
+	"hark/jobs"
 )
 
 // statusClientGone is what the log and the metrics say of a request whose client hung up; the link is aborted without an answer.
@@ -248,6 +249,10 @@ func fileTooLarge(limit int64) *apiError {
 // spoolFailed is for an upload that the server couldn't store, which is no fault of the client's.
 func spoolFailed(err error) *apiError {
 	cause := fmt.Errorf("spool: %w", err)
+	if full := (*jobs.FullError)(nil); errors.As(err, &full) {
+		return &apiError{status: http.StatusInsufficientStorage, code: "storage_full", retry: retrySoon, cause: cause,
+			message: "the jobs of this server take up all the room that they may have: try again later, when some have been done or have expired"}
+	}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		return &apiError{status: http.StatusInsufficientStorage, code: "storage_full", retry: retrySoon, cause: cause,
 			message: "the server has no room left for the upload and its samples: try again later, or tell whoever runs it to free its disk"}

@@ -41,7 +41,7 @@ func (s *Server) explain(r *http.Request) (*reply, error) {
 		return nil, up.aboutFile(err)
 	}
 	e := explanation{FileReport: report, Model: model}
-	if wait, ok := s.transcriber.predict(model, report); ok {
+	if wait, ok := s.transcriber.predict(model, "", report.lane(), *report.CostMillis); ok {
 		ms := inMillis(wait)
 		e.Predicted = &ms
 	}
@@ -53,7 +53,7 @@ func (s *Server) explain(r *http.Request) (*reply, error) {
 	for _, warning := range wishes.warnings {
 		h.Add("X-Hark-Warning", warning)
 	}
-	return &reply{h, "application/json", text}, nil
+	return &reply{header: h, contentType: "application/json", text: text}, nil
 }
 
 // Explain decodes an input as Transcribe would and reports what is in it. The model is not loaded for that: until it is, windows are
@@ -88,14 +88,14 @@ func InspectFile(ctx context.Context, audio io.ReadSeeker, opt audioprep.Options
 	return NewFileReport(inspection, err), err
 }
 
-// predict is how long a request with a file would take from now; ok is false where that is unknown.
-func (t *Transcriber) predict(model string, file *FileReport) (wait time.Duration, ok bool) {
+// predict is how long a request of so much audio, in ms, would take from now; ok is false where that is unknown.
+func (t *Transcriber) predict(model, caller string, lane batcher.Lane, costMillis int64) (wait time.Duration, ok bool) {
 	b := t.loaded(model)
 	if b == nil {
 		return 0, false
 	}
 	// No answer comes within a nanosecond: the refusal says how long it would take.
-	err := b.Check(batcher.Request[engine.Window]{Lane: file.lane(), CostMillis: *file.CostMillis, Deadline: 1})
+	err := b.Check(batcher.Request[engine.Window]{Lane: lane, CostMillis: costMillis, Caller: caller, Deadline: 1})
 	var busy *batcher.BusyError
 	if !errors.As(err, &busy) || busy.Predicted == 0 {
 		return 0, false

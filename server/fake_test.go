@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"hark/engine"
 )
@@ -23,8 +24,9 @@ type fakeModel struct {
 	hold chan struct{} // if set, a batch waits until it's closed or its context ends
 	// holdAfter, if set, has every batch but the first wait like hold.
 	holdAfter chan struct{}
-	fail      error // if set, every window fails with it
-	shuffles  bool  // windows of a batch end in any order
+	fail      error         // if set, every window fails with it
+	slow      time.Duration // for each window; not to be changed once it runs
+	shuffles  bool          // windows of a batch end in any order
 	panics    bool
 	sure      []float64        // log-probabilities of windows as they are planned, over and over; -0.25 if empty
 	plans     int              // windows planned so far
@@ -101,9 +103,23 @@ func (m *fakeModel) Run(ctx context.Context, batch []engine.Window, _ func(int) 
 		panic("the fake was told to")
 	}
 	for _, w := range batch {
+		if !m.pass(ctx) {
+			done(w, ctx.Err())
+			continue
+		}
 		w.(*fakeWindow).run()
 		m.windows.Add(1)
 		done(w, fail)
+	}
+}
+
+// pass takes a window's time, unless the context ends meanwhile.
+func (m *fakeModel) pass(ctx context.Context) bool {
+	select {
+	case <-time.After(m.slow):
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

@@ -35,6 +35,9 @@ var knownFields = map[string]bool{
 	"deadline_ms": false,
 	"track":       false,
 	"channels":    false,
+	"url":         false,
+	"webhook":     false,
+	"webhook_url": false,
 }
 
 // baseName cuts "[]" and "[member]" off a field's name.

@@ -55,6 +55,8 @@ type metrics struct {
 	liveFinalSeconds prometheus.Observer
 
 	ready prometheus.Gauge
+
+	jobMetrics
 }
 
 // Waits and runs span from a clip on an idle GPU to hours of audio on a CPU.
@@ -105,6 +107,7 @@ func newMetrics(loaded func() []engine.ModelInfo) *metrics {
 	m.liveFinalSeconds = histogram(m, "live_final_seconds", "Time from the end of a turn to its transcript.", liveBuckets).WithLabelValues()
 
 	m.ready = gauge(m, "ready", "1 once every model is warm, until the server stops.").WithLabelValues()
+	m.jobMetrics = newJobMetrics(m)
 	m.registry.MustRegister(
 		loadedCollector{loaded},
 		collectors.NewGoCollector(),

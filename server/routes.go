@@ -27,6 +27,7 @@ func (s *Server) routes() http.Handler {
 		r.Post("/v1/audio/translations", s.transcription(dialect{openAI: true, task: engine.Translate}))
 		r.Post("/v1/explain", s.admitted(s.explain))
 		r.Get("/v1/realtime", s.realtime)
+		r.Post("/v1/jobs", s.admitted(s.postJob))
 	})
 	// Other servers' calls, with their errors.
 	r.With(withErrors(inferenceError), s.authenticated, s.limited).Post("/inference", s.adapted(newInference))
@@ -36,6 +37,7 @@ func (s *Server) routes() http.Handler {
 		r.Get("/v1/models", s.listModels)
 		r.Get("/v1/models/*", s.showModel) // a model's name may be a path
 		r.Get("/v1/queue", s.queue)
+		s.jobRoutes(r)
 	})
 	r.Get("/openapi.json", s.openAPIDocument)
 	probes := r.With(unless(!s.cfg.ProtectProbes, s.authenticated))
@@ -54,7 +56,7 @@ func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 func (s *Server) methodNotAllowed(routes chi.Routes) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var allowed []string
-		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete} {
 			match := m
 			if m == http.MethodHead {
 				match = http.MethodGet // which answers HEAD too

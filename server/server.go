@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"hark/engine"
+	"hark/fetch"
 )
 
 // errStopping is why the requests that outlive the grace of a stop are cut off.
@@ -27,10 +28,13 @@ type Server struct {
 	transcriber *Transcriber
 	metrics     *metrics
 	handler     http.Handler
+	fetcher     *fetch.Fetcher
+	jobs        *office // nil where there are no jobs
 	started     time.Time
 
 	memory   memoryShare  // of uploads
 	pending  atomic.Int64 // transcriptions under way
+	streams  atomic.Int64 // of jobs' events
 	warm     atomic.Bool
 	stopping atomic.Bool
 
@@ -65,6 +69,10 @@ func New(cfg Config, models *engine.Registry, log zerolog.Logger) (*Server, erro
 	})
 	s.live.stop = make(chan struct{})
 	s.cutCtx, s.cut = context.WithCancel(context.Background())
+	s.fetcher = newFetcher(cfg)
+	if cfg.Jobs != nil {
+		s.jobs = newOffice(s, cfg.Jobs)
+	}
 	s.handler = s.routes()
 	return s, nil
 }
@@ -145,8 +153,13 @@ func canceled() context.Context {
 
 // Shutdown refuses new transcriptions and waits until those under way are answered. When ctx ends before, they are
 // answered with 503 and ctx's error comes back. Afterwards no model is in use by the server.
+//
+// Jobs go no further, and are left for the next start.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.refuse()
+	if s.jobs != nil {
+		s.jobs.close()
+	}
 	idle := make(chan struct{})
 	go func() {
 		s.busy.Wait()
@@ -160,6 +173,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		s.cut()
 		<-idle
 	}
+	s.fetcher.Close()
 	return errors.Join(err, s.transcriber.Close(ctx))
 }
 

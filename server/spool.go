@@ -47,13 +47,23 @@ type spool struct {
 	mu       sync.Mutex
 	size     int64
 	memory   bytes.Buffer
-	file     *os.File // nil while all is in memory
-	path     string   // to be removed by Close; "" when the file has no name any more
+	file     *os.File  // nil while all is in memory
+	into     io.Writer // what writes to the file; nil: the file itself
+	path     string    // to be removed by Close; "" when the file has no name any more
 	ended    bool
 	err      error         // why it ended early
 	unwanted error         // why what is still to come is of no use; nil while it is
 	since    time.Time     // of unwanted
 	more     chan struct{} // closed when there is more to read, or the end; nil while nobody waits
+}
+
+// wholeFile is an upload that has arrived in a file, which is the spool's then.
+func wholeFile(f *os.File) (*spool, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return &spool{file: f, size: info.Size(), limit: info.Size(), share: &memoryShare{}, ended: true}, nil
 }
 
 // Write takes all of p or fails with the 413 of its limit, what spoolFailed makes of the temporary file's error, or
@@ -73,7 +83,9 @@ func (s *spool) Write(p []byte) (int, error) {
 		}
 	}
 	var err error
-	if s.file != nil {
+	if s.into != nil {
+		_, err = s.into.Write(p)
+	} else if s.file != nil {
 		_, err = s.file.Write(p)
 	} else {
 		_, err = s.memory.Write(p)

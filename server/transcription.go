@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,19 @@ import (
 
 // transcription handles the calls that turn an upload into text.
 func (s *Server) transcription(d dialect) http.HandlerFunc {
-	return s.admitted(func(r *http.Request) (*reply, error) { return s.transcribe(r, d) })
+	return s.admitted(func(r *http.Request) (*reply, error) {
+		switch {
+		case !prefersAsync(r):
+			return s.transcribe(r, d)
+		case s.jobs != nil:
+			return s.jobs.accept(r, d)
+		}
+		answer, err := s.transcribe(r, d)
+		if err == nil {
+			answer.header.Add("X-Hark-Warning", "Prefer: respond-async is ignored: this server takes no jobs")
+		}
+		return answer, err
+	})
 }
 
 // admitted handles a call with an upload: it takes a place for it before the body is read, and ends it when the server has to.
@@ -50,12 +63,13 @@ func (s *Server) admitted(answer func(r *http.Request) (*reply, error)) http.Han
 			return
 		}
 		maps.Copy(w.Header(), reply.header)
-		s.write(w, http.StatusOK, reply.contentType, reply.text)
+		s.write(w, cmp.Or(reply.status, http.StatusOK), reply.contentType, reply.text)
 	}
 }
 
 // reply is an answer that is still to be written.
 type reply struct {
+	status      int // 0 is 200
 	header      http.Header
 	contentType string
 	text        []byte
@@ -73,6 +87,9 @@ func (s *Server) transcribe(r *http.Request, d dialect) (*reply, error) {
 	wishes, model, err := s.understand(up, r, d)
 	if err != nil {
 		return nil, err
+	}
+	if len(up.fields["webhook"])+len(up.fields["webhook_url"]) > 0 {
+		wishes.warn("webhook is ignored: it is for jobs, and this is the answer")
 	}
 	rec.format, rec.warnings = wishes.format, wishes.warnings
 	received := time.Since(begin)
@@ -123,7 +140,7 @@ func present(t *Transcript, wishes *wishes, d dialect) (*reply, error) {
 	for _, fault := range t.Audio.Faults {
 		h.Add("X-Hark-Warning", headerText("audio: "+fault))
 	}
-	return &reply{h, wishes.format.ContentType(), text}, nil
+	return &reply{header: h, contentType: wishes.format.ContentType(), text: text}, nil
 }
 
 // receive reads the body. What it refuses by its header it doesn't read at all.
@@ -131,17 +148,18 @@ func (s *Server) receive(r *http.Request, d dialect) (*upload, error) { return s
 
 // receiveAnd is receive that tells of the file as soon as it begins.
 func (s *Server) receiveAnd(r *http.Request, d dialect, began func(*upload)) (*upload, error) {
+	return s.receiveWith(r, d, uploadLimits{began: began})
+}
+
+// receiveWith is receive by limits of which the server's own are still to be set.
+func (s *Server) receiveWith(r *http.Request, d dialect, lim uploadLimits) (*upload, error) {
 	if err := checkLength(r, s.cfg.MaxUploadBytes); err != nil {
 		return nil, err
 	}
 	body := recordOf(r).bodyLeft
-	up, err := readUpload(r.Header.Get("Content-Type"), body, uploadLimits{
-		spoolDir:       s.cfg.SpoolDir,
-		spoolThreshold: s.cfg.SpoolThreshold,
-		maxFileBytes:   s.cfg.MaxUploadBytes,
-		memory:         &s.memory,
-		began:          began,
-	}, !d.openAI)
+	lim.spoolDir, lim.spoolThreshold = s.cfg.SpoolDir, s.cfg.SpoolThreshold
+	lim.maxFileBytes, lim.memory = s.cfg.MaxUploadBytes, &s.memory
+	up, err := readUpload(r.Header.Get("Content-Type"), body, lim, !d.openAI)
 	var unwanted *earlyRefusal
 	switch {
 	case errors.As(err, &unwanted):
@@ -179,8 +197,26 @@ func (s *Server) decodeEarly(r *http.Request, up *upload, d dialect) {
 	})
 }
 
-// understand judges an upload's fields and finds its model.
+// understand judges an upload's fields, finds its model, and gets its file where that is named by URL.
 func (s *Server) understand(up *upload, r *http.Request, d dialect) (*wishes, string, error) {
+	wishes, model, err := s.judge(up, r, d)
+	if err != nil {
+		return nil, "", err
+	}
+	url, err := s.urlOf(r.Context(), up)
+	if err != nil {
+		return nil, "", err
+	}
+	if url != "" {
+		if err := s.fetch(r.Context(), up, url); err != nil {
+			return nil, "", err
+		}
+	}
+	return wishes, model, up.checkFile()
+}
+
+// judge judges an upload's fields and finds its model.
+func (s *Server) judge(up *upload, r *http.Request, d dialect) (*wishes, string, error) {
 	if up.fields == nil {
 		up.fields = fields{}
 	}
@@ -198,15 +234,6 @@ func (s *Server) understand(up *upload, r *http.Request, d dialect) (*wishes, st
 	if err != nil {
 		return nil, "", err
 	}
-	switch {
-	case up.audio == nil && len(up.other) > 0:
-		return nil, "", badField("file", "missing_required_parameter",
-			"there is a file in the field %s, but it belongs in the field \"file\"", quoted(up.other[0]))
-	case up.audio == nil:
-		return nil, "", badField("file", "missing_required_parameter", "there is no file: send the audio in the field \"file\" of a multipart/form-data body")
-	case up.audio.length() == 0:
-		return nil, "", up.refused(badField("file", "empty_audio", "the file is empty: send audio"), audioprep.Info{})
-	}
 	if info, ok := s.models.Known(model); ok && !info.Prompts && wishes.options.Prompt != "" {
 		wishes.options.Prompt = "" // clients that always send one are not to fail
 		wishes.warn("prompt is ignored: the model %s takes none, but keywords[]", model)
@@ -215,6 +242,20 @@ func (s *Server) understand(up *upload, r *http.Request, d dialect) (*wishes, st
 		wishes.warn("files in other fields are ignored: %s", strings.Join(names(up.other), " "))
 	}
 	return wishes, model, nil
+}
+
+// checkFile returns what's wrong where there's no file, or nothing in it.
+func (u *upload) checkFile() error {
+	switch {
+	case u.audio == nil && len(u.other) > 0:
+		return badField("file", "missing_required_parameter",
+			"there is a file in the field %s, but it belongs in the field \"file\"", quoted(u.other[0]))
+	case u.audio == nil:
+		return badField("file", "missing_required_parameter", "there is no file: send the audio in the field \"file\" of a multipart/form-data body, or where it is in the field \"url\"")
+	case u.audio.length() == 0:
+		return u.refused(badField("file", "empty_audio", "the file is empty: send audio"), audioprep.Info{})
+	}
+	return nil
 }
 
 func names(list []string) []string {

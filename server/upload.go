@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -43,13 +44,21 @@ type uploadLimits struct {
 	spoolThreshold int64
 	maxFileBytes   int64
 	memory         *memoryShare
+	// incoming, if not nil, makes the place for the file; else it's a spool of these limits.
+	incoming func() (*spool, error)
 	// began, if not nil, is told of the file as soon as it begins, with the fields that came before it.
 	began func(u *upload)
 }
 
 // store copies the file's bytes to a spool of their own as they come.
 func (u *upload) store(r io.Reader, lim uploadLimits) error {
-	u.audio = &spool{dir: lim.spoolDir, threshold: lim.spoolThreshold, limit: lim.maxFileBytes, share: lim.memory}
+	if lim.incoming == nil {
+		u.audio = &spool{dir: lim.spoolDir, threshold: lim.spoolThreshold, limit: lim.maxFileBytes, share: lim.memory}
+	} else if s, err := lim.incoming(); err == nil {
+		u.audio = s
+	} else {
+		return err
+	}
 	if lim.began != nil {
 		lim.began(u)
 	}
@@ -66,31 +75,46 @@ func checkLength(r *http.Request, maxFileBytes int64) error {
 	return nil
 }
 
-// readUpload reads a body to its end. A content type of multipart/form-data makes it a form; anything else is the bare
-// audio where bare is allowed. On an error nothing is left of the upload.
+// readUpload reads a body to its end. A content type of multipart/form-data makes it a form, application/json and a plain form are fields
+// alone; anything else is the bare audio where bare is allowed. On an error nothing is left of the upload.
 func readUpload(contentType string, r io.Reader, lim uploadLimits, bare bool) (*upload, error) {
 	mediaType, params, err := mime.ParseMediaType(contentType)
 	if err != nil { // which leaves the type empty for a parameter with two values
 		mediaType, _, _ = strings.Cut(contentType, ";")
 		mediaType = strings.ToLower(strings.TrimSpace(mediaType))
 	}
-	if mediaType != "multipart/form-data" {
+	switch mediaType {
+	case "multipart/form-data":
+	case "application/json":
+		return readJSON(r)
+	case "application/x-www-form-urlencoded":
+		start := bufio.NewReader(r)
+		if !bare || looksLikeForm(start) {
+			return readPlainForm(start)
+		}
+		return readBare(contentType, start, lim)
+	default:
 		if !bare {
 			return nil, &apiError{status: http.StatusUnsupportedMediaType, code: "unsupported_content_type",
 				message: "the body must be multipart/form-data with the audio in the field \"file\""}
 		}
-		u := &upload{label: audioprep.Label{Type: contentType}}
-		if err := u.store(r, lim); err != nil {
-			u.Close()
-			return nil, err
-		}
-		return u, nil
+		return readBare(contentType, r, lim)
 	}
 	if err != nil || params["boundary"] == "" {
 		return nil, &apiError{status: http.StatusBadRequest, code: "malformed_body", cause: err,
 			message: "the Content-Type multipart/form-data has no usable boundary: let your HTTP library set it"}
 	}
 	return readForm(multipart.NewReader(r, params["boundary"]), r, lim)
+}
+
+// readBare reads a body that is the audio itself.
+func readBare(contentType string, r io.Reader, lim uploadLimits) (*upload, error) {
+	u := &upload{label: audioprep.Label{Type: contentType}}
+	if err := u.store(r, lim); err != nil {
+		u.Close()
+		return nil, err
+	}
+	return u, nil
 }
 
 // readForm reads the parts of a form, in whatever order they come.

@@ -1,0 +1,298 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"hark/audioprep"
+	"hark/batcher"
+	"hark/engine"
+	"hark/fetch"
+	"hark/jobs"
+)
+
+// jobRequest is what a job was asked for, as it's kept.
+type jobRequest struct {
+	OpenAI bool        `json:"openai"`
+	Task   engine.Task `json:"task"`
+	Fields fields      `json:"fields"`
+	Name   string      `json:"name,omitempty"` // of the file
+	Type   string      `json:"type,omitempty"`
+	URL    string      `json:"url,omitempty"` // where the audio is to be got, if it wasn't sent
+}
+
+func (q *jobRequest) dialect() dialect { return dialect{openAI: q.OpenAI, task: q.Task} }
+
+// jobRun is a job that runs.
+type jobRun struct {
+	office *office
+	job    *jobs.Job // as it was before
+	begun  *jobs.Job // as it began, for the run's own goroutine
+	began  time.Time
+	cancel context.CancelCauseFunc
+
+	done, total atomic.Int64 // audio, in ns
+	first       atomic.Int64 // of done, what an earlier run had done
+	told        int          // segments that Heard was told of
+	skip        int          // of these, how many are among the events already
+	failed      error        // why something could not be kept
+}
+
+// Attempts that come to nothing, before a job fails with what they failed with: those that end in an error of the server's, and those
+// that the process did not survive.
+const (
+	maxJobTries   = 4
+	maxJobCrashes = 20
+)
+
+// do takes a job to its end. An error means that it can't get on now and is to be tried again.
+func (run *jobRun) do(ctx context.Context) error {
+	store, id := run.office.store, run.job.ID
+	j, err := store.Begin(id, jobEvent{Type: eventRunning}.bytes())
+	if errors.Is(err, jobs.ErrOver) || errors.Is(err, jobs.ErrNotFound) {
+		return nil
+	}
+	var t *Transcript
+	if err == nil {
+		run.begun = j
+		if j.Tries > maxJobCrashes {
+			return run.fail(&apiError{status: 500, code: "job_crashes", message: "the server ended each time that it ran this job: tell whoever runs it to look at its log"})
+		}
+		t, err = run.transcribe(ctx)
+	}
+	switch {
+	case err == nil:
+		err = run.finish(t)
+	case errors.Is(context.Cause(ctx), errCancelled):
+		return nil
+	case errors.Is(context.Cause(ctx), errStopping):
+		return store.Requeue(id)
+	case run.hopeless(err):
+		err = run.fail(err)
+	}
+	if err == nil || errors.Is(err, jobs.ErrOver) || errors.Is(err, jobs.ErrNotFound) {
+		return nil
+	}
+	run.office.server.log.Warn().Str("job", id).Err(err).Msg("a job can't get on just now")
+	return errors.Join(err, store.Requeue(id))
+}
+
+// transcribe hears a job's audio, from where it was left.
+func (run *jobRun) transcribe(ctx context.Context) (*Transcript, error) {
+	s := run.office.server
+	request, err := run.office.request(run.job.ID)
+	if err != nil {
+		return nil, err
+	}
+	d := request.dialect()
+	wishes, err := parseWishes(request.Fields, d)
+	if err != nil {
+		return nil, err
+	}
+	model, err := s.resolve(run.job.Model)
+	if err != nil {
+		return nil, err
+	}
+	in := Input{Model: model, Choice: wishes.choice, Options: wishes.options, Caller: run.job.Caller}
+	if info, ok := s.models.Known(model); ok && !info.Prompts {
+		in.Options.Prompt = ""
+	}
+	if wishes.deadline > 0 {
+		in.Deadline = run.job.Created.Add(wishes.deadline)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, in.Deadline, batcher.ErrDeadline)
+		defer cancel()
+	}
+	if in.Resume, err = run.pieces(); err != nil {
+		return nil, err
+	}
+	audio, err := run.audio(ctx, request.URL)
+	if err != nil {
+		return nil, err
+	}
+	defer audio.Close()
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	in.Audio, in.Decoded = audio.reader(ctx), audio.Close
+	in.Progress = func(done, total time.Duration) {
+		if run.total.Swap(int64(total)) == 0 {
+			run.first.Store(int64(done))
+		}
+		run.done.Store(int64(done))
+	}
+	in.Kept = func(p Piece) { run.keep(run.keepPiece(p), giveUp) }
+	in.Heard = func(segments []engine.Segment) { run.keep(run.keepText(segments), giveUp) }
+	t, err := s.transcriber.Transcribe(ctx, in)
+	switch {
+	case run.failed != nil:
+		return nil, run.failed
+	case err != nil && errors.Is(context.Cause(ctx), batcher.ErrDeadline):
+		err = fmt.Errorf("%w: %w", batcher.ErrDeadline, err)
+	}
+	return t, inDialect(err, d)
+}
+
+// keep gives a run up where something of it could not be kept.
+func (run *jobRun) keep(err error, giveUp context.CancelCauseFunc) {
+	if err != nil && run.failed == nil {
+		run.failed = err
+		giveUp(err)
+	}
+}
+
+// request reads what a job was asked for.
+func (o *office) request(id string) (*jobRequest, error) {
+	text, err := o.store.Request(id)
+	if err != nil {
+		return nil, err
+	}
+	q := &jobRequest{}
+	if err := json.Unmarshal(text, q); err != nil {
+		return nil, fmt.Errorf("request of a job: %w", err)
+	}
+	if q.Fields == nil {
+		q.Fields = fields{}
+	}
+	return q, nil
+}
+
+// pieces are what was done of the job before. What can't be read runs again.
+func (run *jobRun) pieces() ([]Piece, error) {
+	kept, err := run.office.store.Pieces(run.job.ID)
+	if err != nil {
+		return nil, err
+	}
+	pieces := make([]Piece, 0, len(kept))
+	for _, text := range kept {
+		var p Piece
+		if json.Unmarshal(text, &p) == nil {
+			pieces = append(pieces, p)
+		}
+	}
+	run.skip = run.begun.Segments
+	return pieces, nil
+}
+
+// audio opens the job's audio, getting it first where that has not been done.
+func (run *jobRun) audio(ctx context.Context, url string) (*spool, error) {
+	store, id := run.office.store, run.job.ID
+	file, err := store.Audio(id)
+	if errors.Is(err, os.ErrNotExist) && url != "" {
+		if err := run.fetch(ctx, url); err != nil {
+			return nil, err
+		}
+		file, err = store.Audio(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return wholeFile(file)
+}
+
+// fetch gets the job's audio from its URL.
+func (run *jobRun) fetch(ctx context.Context, url string) error {
+	s, store := run.office.server, run.office.store
+	in, err := store.Receive()
+	if err != nil {
+		return err
+	}
+	defer in.Drop()
+	begin := time.Now()
+	file, err := s.fetcher.Fetch(ctx, url, in)
+	s.metrics.countFetch(file.Bytes, time.Since(begin), err)
+	if err != nil {
+		return fetchFailed(err, "url")
+	}
+	if file.Bytes == 0 {
+		return badField("url", "empty_audio", "the file at the URL is empty: send the URL of audio")
+	}
+	return store.SetAudio(run.job.ID, in)
+}
+
+func secondsTime(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// keepPiece keeps what was heard in a window.
+func (run *jobRun) keepPiece(p Piece) error {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	return run.office.store.AddPiece(run.job.ID, text, time.Duration(run.done.Load()))
+}
+
+// keepText keeps the events of segments that are final. A run that goes on with an earlier one's pieces is told of its segments again.
+func (run *jobRun) keepText(segments []engine.Segment) error {
+	var events [][]byte
+	for i := range segments {
+		if run.told++; run.told > run.skip {
+			events = append(events, textEvent(&segments[i], run.told == 1))
+		}
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	return run.office.store.AddText(run.job.ID, len(events), events)
+}
+
+// finish keeps the result.
+func (run *jobRun) finish(t *Transcript) error {
+	s := run.office.server
+	result, err := encodeTranscript(t)
+	if err != nil {
+		return err
+	}
+	events := [][]byte{doneEvent(t), jobEvent{Type: eventDone}.bytes()}
+	if err := run.office.store.Finish(run.job.ID, secondsTime(t.Duration), result, events); err != nil {
+		return err
+	}
+	s.metrics.countTranscript(t)
+	s.metrics.countJobEnd(jobs.Done)
+	s.log.Info().Str("job", run.job.ID).Str("caller", run.job.Caller).Str("model", t.Model.Name).Str("device", t.Model.Device).
+		Stringer("lane", t.Lane).Float64("audio_s", t.Duration).Float64("heard_s", t.Heard).
+		Str("container", t.Audio.Container).Str("codec", t.Audio.Codec).
+		Float64("decode_ms", inMillis(t.Decode)).Float64("queue_ms", inMillis(t.Queue)).Float64("compute_ms", inMillis(t.Compute)).
+		Float64("took_ms", inMillis(time.Since(run.job.Created))).Int("tokens", countTokens(t)).Msg("job done")
+	return nil
+}
+
+// fail keeps why the job can't be done.
+func (run *jobRun) fail(err error) error {
+	s, e := run.office.server, explain(err)
+	failure := jobs.Failure{Status: e.status, Type: e.kind(), Code: e.code, Param: e.param, Message: e.message}
+	if err := run.office.store.Fail(run.job.ID, failure, [][]byte{jobEvent{Type: eventFailed, Error: newWireFailure(&failure)}.bytes()}); err != nil {
+		return err
+	}
+	s.metrics.countError(e)
+	s.metrics.countJobEnd(jobs.Failed)
+	s.log.Warn().Str("job", run.job.ID).Str("caller", run.job.Caller).Int("status", e.status).Str("code", e.code).Str("param", e.param).
+		AnErr("error", e).Msg("job failed")
+	return nil
+}
+
+// hopeless reports whether a job would fail the same way once more: what is wrong lies in its request, or in the server for too long.
+func (run *jobRun) hopeless(err error) bool {
+	var (
+		busy    *batcher.BusyError
+		storage *audioprep.StorageError
+		full    *jobs.FullError
+		corrupt *jobs.CorruptError
+		late    *fetch.TimeError
+	)
+	switch {
+	case errors.As(err, &busy) && busy.Limit == batcher.LimitDeadline:
+		return true
+	case errors.As(err, &busy), errors.As(err, &storage), errors.As(err, &full), errors.As(err, &corrupt), run.failed != nil,
+		errors.Is(err, batcher.ErrQueueFull), errors.Is(err, batcher.ErrClosed), errors.Is(err, engine.ErrRegistryClosed), errors.Is(err, batcher.ErrFatal):
+		return false
+	case errors.Is(err, batcher.ErrDeadline):
+		return true
+	case errors.As(err, &late):
+		return run.office.tries(run.job.ID) >= maxJobTries
+	}
+	return explain(err).status < 500 || run.office.tries(run.job.ID) >= maxJobTries
+}
