@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -45,7 +44,7 @@ func (s *Server) newDeepgram() adapter {
 }
 
 func (c *deepgram) translate(ctx context.Context, up *upload, query url.Values, w *warner) error {
-	if mediaType, _, _ := mime.ParseMediaType(up.label.Type); mediaType == "application/json" {
+	if up.audio == nil {
 		return badField("url", "unsupported_parameter", "audio by its URL is not supported here: send it as the body")
 	}
 	theirs := fields{}

@@ -92,7 +92,7 @@ func TestBadRequests(t *testing.T) {
 		ts.transcribe(t, clip, fields...).wantError(t, 413, "too_many_fields", "")
 	})
 	t.Run("no form", func(t *testing.T) {
-		ts.request(t, "POST", "/v1/audio/transcriptions", "application/json", strings.NewReader("{}")).wantError(t, 415, "unsupported_content_type", "")
+		ts.request(t, "POST", "/v1/audio/transcriptions", "text/plain", strings.NewReader("{}")).wantError(t, 415, "unsupported_content_type", "")
 	})
 	for name, contentType := range map[string]string{
 		"no boundary":       "multipart/form-data",
