@@ -78,7 +78,7 @@ func (o *office) accept(r *http.Request, d dialect) (*reply, error) {
 		return nil, err
 	}
 	recordOf(r).warnings = wishes.warnings
-	n := jobs.New{Job: jobs.Job{Owner: owner, Caller: caller(r), Key: key, Model: model}, Event: queuedEvent}
+	n := jobs.New{Job: jobs.Job{Owner: owner, Caller: caller(r), Key: key, Model: model}, Event: jobQueued}
 	if n.HookURL, err = s.webhookOf(r.Context(), up); err != nil {
 		return nil, err
 	}

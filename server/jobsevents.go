@@ -47,10 +47,10 @@ func (e jobEvent) bytes() []byte {
 	return text
 }
 
-func queuedEvent(*jobs.Job) []byte { return jobEvent{Type: eventQueued}.bytes() }
+func jobQueued(*jobs.Job) []byte { return jobEvent{Type: eventQueued}.bytes() }
 
-// textEvent tells of a segment. All deltas together are the text, without the space that the first one starts with.
-func textEvent(s *engine.Segment, first bool) []byte {
+// jobDelta tells of a segment. All deltas together are the text, without the space that the first one starts with.
+func jobDelta(s *engine.Segment, first bool) []byte {
 	start, end := finite(s.Start), finite(s.End)
 	text := strings.ToValidUTF8(s.Text, "\ufffd")
 	if first {
@@ -59,7 +59,7 @@ func textEvent(s *engine.Segment, first bool) []byte {
 	return jobEvent{Type: eventDelta, Delta: text, Start: &start, End: &end, Speaker: s.Speaker}.bytes()
 }
 
-func doneEvent(t *Transcript) []byte {
+func jobText(t *Transcript) []byte {
 	text := t.Result.Text()
 	return jobEvent{Type: eventText, Text: &text}.bytes()
 }

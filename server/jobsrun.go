@@ -230,7 +230,7 @@ func (run *jobRun) keepText(segments []engine.Segment) error {
 	var events [][]byte
 	for i := range segments {
 		if run.told++; run.told > run.skip {
-			events = append(events, textEvent(&segments[i], run.told == 1))
+			events = append(events, jobDelta(&segments[i], run.told == 1))
 		}
 	}
 	if len(events) == 0 {
@@ -246,7 +246,7 @@ func (run *jobRun) finish(t *Transcript) error {
 	if err != nil {
 		return err
 	}
-	events := [][]byte{doneEvent(t), jobEvent{Type: eventDone}.bytes()}
+	events := [][]byte{jobText(t), jobEvent{Type: eventDone}.bytes()}
 	if err := run.office.store.Finish(run.job.ID, secondsTime(t.Duration), result, events); err != nil {
 		return err
 	}
