@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"slices"
@@ -37,8 +38,8 @@ type doors struct {
 	cert *certificate    // nil: no TLS
 }
 
-// open reads the files; the error names the flag.
-func (f accessFlags) open() (d doors, err error) {
+// doors reads the files; the error names the flag.
+func (f accessFlags) doors() (d doors, err error) {
 	inline := os.Getenv(keysVariable)
 	switch {
 	case f.APIKeys != "" && inline != "":
@@ -109,4 +110,24 @@ func (f accessFlags) watch(ctx context.Context, d doors, log zerolog.Logger) {
 			log.Info().Time("until", d.cert.until()).Msg("the certificate was read again")
 		})
 	}
+}
+
+// examine tells what the flags, if any are set, open to whom.
+func (f accessFlags) examine(table io.Writer, now time.Time) []finding {
+	d, err := f.doors()
+	if err != nil {
+		return []finding{{broken: true, text: err.Error()}}
+	}
+	if d.keys != nil {
+		fmt.Fprintf(table, "keys\t%d\n", d.keys.Len())
+	}
+	if d.cert == nil {
+		return nil
+	}
+	until := d.cert.until()
+	fmt.Fprintf(table, "TLS\tcertificate until %s\n", until.Local().Format("2006-01-02 15:04"))
+	if until.Before(now) {
+		return []finding{{broken: true, text: "--tls-cert: the certificate has expired: renew it"}}
+	}
+	return nil
 }

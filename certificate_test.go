@@ -52,7 +52,7 @@ func makeCertificate(t *testing.T, dir string, serial int64) {
 func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	makeCertificate(t, dir, 1)
-	d, err := accessFlags{TLSCert: filepath.Join(dir, "cert.pem"), TLSKey: filepath.Join(dir, "key.pem")}.open()
+	d, err := accessFlags{TLSCert: filepath.Join(dir, "cert.pem"), TLSKey: filepath.Join(dir, "key.pem")}.doors()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,15 +124,15 @@ func TestAccessFlagsRefuse(t *testing.T) {
 		"--tls-cert: stat " + dir + "/none":                         {TLSCert: dir + "/none", TLSKey: cert},
 		"--tls-cert: tls: found a certificate rather than a key in": {TLSCert: cert, TLSKey: cert},
 	} {
-		if _, err := f.open(); err == nil || !strings.HasPrefix(err.Error(), want) || exitCode(err) != 2 {
+		if _, err := f.doors(); err == nil || !strings.HasPrefix(err.Error(), want) || exitCode(err) != 2 {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 	t.Setenv(keysVariable, "alice:hark_a_key_that_is_long")
-	if _, err := (accessFlags{APIKeys: empty}).open(); err == nil || !strings.Contains(err.Error(), keysVariable) {
+	if _, err := (accessFlags{APIKeys: empty}).doors(); err == nil || !strings.Contains(err.Error(), keysVariable) {
 		t.Errorf("got %v", err)
 	}
-	if d, err := (accessFlags{}).open(); err != nil || d.keys.Len() != 1 {
+	if d, err := (accessFlags{}).doors(); err != nil || d.keys.Len() != 1 {
 		t.Errorf("keys in the environment: got %v", err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 // doctorCmd says what this machine has, what will be used and why, and what is missing. It fails only when something
 // can't be used at all.
 type doctorCmd struct {
+	accessFlags `embed:""`
 	ffmpegFlags `embed:""`
 	deviceFlags `embed:""`
 }
@@ -45,12 +46,13 @@ func (d *doctorCmd) Run(ctx context.Context, c *console, cli *commandLine) error
 		return err
 	}
 	findings = append(findings, found...)
-	line, found := d.examine(ctx)
+	line, found := d.ffmpegFlags.examine(ctx)
 	if line != "" {
 		fmt.Fprintf(table, "ffmpeg\t%s\n", line)
 	}
 	findings = append(findings, found...)
 	findings = append(findings, examinePip(ctx, table)...)
+	findings = append(findings, d.accessFlags.examine(table, time.Now())...)
 	if err := table.Flush(); err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, cli *commandLine) error 
 	if err != nil {
 		return err
 	}
-	doors, err := s.accessFlags.open()
+	doors, err := s.doors()
 	if err != nil {
 		return err
 	}
