@@ -68,6 +68,7 @@ PATH=$PATH:$cache/venv/bin
 serve --model tiny.en --model base --max-upload 1MiB
 "$cache/venv/bin/python" -W ignore::DeprecationWarning "$here/check.py" "$base" "$sample.wav" "$sample.txt" || status=1
 node "$here/check.mjs" "$base" "$sample.wav" "$sample.txt" "$cache" || status=1
+"$cache/venv/bin/python" "$here/readme.py" "$base" "$cache" || status=1
 leave
 
 # A patient caller has the next place within what clients wait, a hasty one has not.
