@@ -140,6 +140,13 @@ type HalfDevice interface {
 	NewLinearHalf(w []byte, bias []float32, n, k int) (Linear, error)
 }
 
+// ManyRowsDevice is a device that has another way to multiply where many rows come at a time. It must not choose by the rows of a call: a
+// row's result would then depend on those beside it.
+type ManyRowsDevice interface {
+	// ManyRows says that w is multiplied with hundreds of rows at a time, as encoders do. It comes before w's first use.
+	ManyRows(w Linear)
+}
+
 // DeviceInfo describes a device for people and for planning.
 type DeviceInfo struct {
 	// Kind is "cpu" or "cuda".

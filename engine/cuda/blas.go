@@ -6,8 +6,6 @@ import (
 )
 
 const (
-	// blasRows is from how many rows on a product is cuBLASLt's: encoders have hundreds, and decoders' few are our own kernel's task.
-	blasRows = 256
 	// typicalRows is the number of rows that cuBLASLt chooses its algorithms for: a window's, in a Whisper. One algorithm for all numbers of rows
 	// keeps a row's result the same in any batch.
 	typicalRows = 1500
@@ -81,9 +79,10 @@ type planned struct {
 	number int
 }
 
-// multiplyBLAS queues a product for cuBLASLt, and reports whether it takes it. The lock is held.
+// multiplyBLAS queues a product for cuBLASLt, and reports whether it takes it: it does encoders' weights, whatever the number of rows, so that
+// a row's result does not depend on it. Decoders' few rows are our own kernel's task. The lock is held.
 func (d *Device) multiplyBLAS(p *product) bool {
-	if d.blas == nil || p.x.Rows < blasRows || !whole(p.x) || !whole(p.dst) {
+	if d.blas == nil || !p.w.manyRows || p.x.Rows == 0 || !whole(p.x) || !whole(p.dst) {
 		return false
 	}
 	hasResidual := !p.residual.IsZero()

@@ -23,7 +23,7 @@ func TestBLAS(t *testing.T) {
 		if s == BF16 {
 			tolerance = 0x1p-6
 		}
-		const m, n, k = blasRows + 3, 72, 40
+		const m, n, k = 259, 72, 40
 		for _, c := range []struct {
 			name           string
 			bias, residual bool
@@ -71,6 +71,7 @@ func productOn(t *testing.T, d *Device, m, n, k int, bias, residual bool, act en
 		b = nil
 	}
 	linear := must(d.NewLinear(w, b, n, k))
+	d.ManyRows(linear)
 	x, dst, res := matrix(m, k), matrix(m, n), engine.Tensor{}
 	if residual {
 		res = dst
@@ -81,6 +82,27 @@ func productOn(t *testing.T, d *Device, m, n, k int, bias, residual bool, act en
 		t.Fatal(err)
 	}
 	return out
+}
+
+// TestBLASRows: which weights are cuBLASLt's is said once, and does not depend on how many rows come.
+func TestBLASRows(t *testing.T) {
+	gpu := emu.New(t)
+	d := open(t, Config{Driver: driver.Config{Library: gpu.Library}, CuBLAS: gpu.BLAS})
+	few, many := must(d.NewLinear(make([]float32, 64), nil, 8, 8)), must(d.NewLinear(make([]float32, 64), nil, 8, 8))
+	d.ManyRows(many)
+	for _, rows := range []int{0, 1, 300} {
+		x, dst := engine.NewTensor(must(d.Alloc(rows*8)), rows, 8), engine.NewTensor(must(d.Alloc(rows*8)), rows, 8)
+		for w, want := range map[engine.Linear]uint64{few: 0, many: uint64(min(1, rows))} {
+			before := gpu.Counts()
+			d.Linear(dst, x, w, engine.NoActivation, engine.Tensor{})
+			if err := d.Sync(); err != nil {
+				t.Fatal(err)
+			}
+			if by := gpu.Counts().Since(before).Matmuls; by != want {
+				t.Errorf("%d rows: %d products by cuBLASLt, want %d", rows, by, want)
+			}
+		}
+	}
 }
 
 // TestBLASRefusals: one that was named must be usable; one that was only looked for may be missing.
@@ -99,7 +121,7 @@ func TestBLASRefusals(t *testing.T) {
 	gpu.Set("BLAS_ALGORITHMS", 0)
 	d := open(t, c)
 	before := gpu.Counts()
-	productOn(t, d, blasRows, 8, 8, false, false, engine.NoActivation)
+	productOn(t, d, 256, 8, 8, false, false, engine.NoActivation)
 	if gpu.Counts().Since(before).Matmuls != 0 {
 		t.Error("cuBLASLt multiplied without an algorithm")
 	}

@@ -13,6 +13,7 @@ type weight struct {
 	data     *buffer
 	bias     driver.DevicePtr // [n], float32; 0 for none
 	blasBias driver.DevicePtr // the same in the storage's format, where cuBLASLt may want it
+	manyRows bool             // cuBLASLt is to multiply it, if it is there
 }
 
 // newWeight brings a matrix to the GPU. The lock is held.
@@ -69,7 +70,10 @@ func (d *Device) withBias(l *weight, bias []float32) (*weight, error) {
 // linear is the weight of a linear layer.
 type linear struct{ *weight }
 
-var _ engine.HalfDevice = (*Device)(nil)
+var (
+	_ engine.HalfDevice     = (*Device)(nil)
+	_ engine.ManyRowsDevice = (*Device)(nil)
+)
 
 func (l linear) Shape() (n, k int) { return l.n, l.k }
 
@@ -85,6 +89,13 @@ func (d *Device) NewLinear(w, bias []float32, n, k int) (engine.Linear, error) {
 		return nil, err
 	}
 	return linear{l}, nil
+}
+
+// ManyRows has cuBLASLt multiply w, where it's there, however many rows come.
+func (d *Device) ManyRows(w engine.Linear) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w.(linear).manyRows = true
 }
 
 // NewLinearHalf is NewLinear with halves as files hold them. They go to the GPU as they are, if its format is theirs.

@@ -27,6 +27,8 @@ type encoder struct {
 
 // loadEncoder puts an encoder's weights on the device. It is to be closed even if loading fails.
 func loadEncoder(l *loader, c models.ParakeetConfig) *encoder {
+	l.many = true
+	defer func() { l.many = false }()
 	e := &encoder{dev: l.dev, config: c, group: groupFrames * max(1, l.dev.Info().EncodeGroup), memory: newMemory(l.dev)}
 	e.subsampling = loadSubsampler(l, c)
 	var linears []engine.Linear

@@ -21,6 +21,7 @@ type loader struct {
 	weights source
 	err     error
 	bytes   int64     // of the weights read, in single precision
+	many    bool      // linear layers read now get many rows at a time
 	scratch []float32 // reused: a device copies what it is given
 }
 
@@ -123,6 +124,9 @@ func (l *loader) newLinear(w, bias []float32, n, k int) engine.Linear {
 	}
 	linear, err := l.dev.NewLinear(w, bias, n, k)
 	l.err = err
+	if d, ok := l.dev.(engine.ManyRowsDevice); ok && l.many && err == nil {
+		d.ManyRows(linear)
+	}
 	return linear
 }
 

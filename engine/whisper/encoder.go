@@ -36,6 +36,8 @@ type encoderLayer struct {
 }
 
 func loadEncoder(l *loader, c Config) *encoder {
+	l.many = true
+	defer func() { l.many = false }()
 	e := &encoder{dev: l.dev, mels: c.Mels, width: c.Width, heads: c.EncoderHeads, group: max(1, l.dev.Info().EncodeGroup)}
 	d := c.Width
 	e.conv1 = l.conv(name{"encoder/conv1", "encoder.conv1"}, d, c.Mels, 1)

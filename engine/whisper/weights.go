@@ -17,6 +17,7 @@ type loader struct {
 	ct2     bool
 	err     error
 	bytes   int64     // of the weights read, in single precision
+	many    bool      // linear layers read now get many rows at a time
 	scratch []float32 // reused: a device copies what it is given
 }
 
@@ -94,7 +95,7 @@ func (l *loader) matrix(at name, bias []float32, n, k int) engine.Linear {
 	var linear engine.Linear
 	if half, ok := l.dev.(engine.HalfDevice); ok && t.DType == models.F16 {
 		linear, l.err = half.NewLinearHalf(t.Data, bias, n, k)
-		return linear
+		return l.made(linear)
 	}
 	w := l.reuse(n * k)
 	if l.err = t.Float32(w); l.err != nil {
@@ -127,6 +128,14 @@ func (l *loader) newLinear(w, bias []float32, n, k int) engine.Linear {
 	}
 	linear, err := l.dev.NewLinear(w, bias, n, k)
 	l.err = err
+	return l.made(linear)
+}
+
+// made tells the device what a new linear layer is for.
+func (l *loader) made(linear engine.Linear) engine.Linear {
+	if d, ok := l.dev.(engine.ManyRowsDevice); ok && l.many && l.err == nil {
+		d.ManyRows(linear)
+	}
 	return linear
 }
 
