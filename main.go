@@ -100,7 +100,7 @@ func newParser(cli *commandLine, stdout, stderr io.Writer, exit func(int)) (*kon
 			"max_beam_size":  fmt.Sprint(maxBeamSize),
 			"max_batch_wait": batcher.MaxBatchWait.String(),
 		},
-		kong.ExplicitGroups([]kong.Group{{Key: "scheduling", Title: "Scheduling:"}, {Key: "access", Title: "Who may call:"}}),
+		kong.ExplicitGroups([]kong.Group{{Key: "scheduling", Title: "Scheduling:"}, {Key: "access", Title: "Who may call:"}, {Key: "jobs", Title: "Jobs and URLs:"}}),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true}),
 		kong.Writers(stdout, stderr),
 		kong.Exit(exit),

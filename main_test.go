@@ -21,8 +21,10 @@ func TestMain(m *testing.M) {
 //	heard N                 the last stdout must be the sample's text N times, but for some words that were misheard
 //	serve ARG...            start hark serve on a free port and wait until it is ready; $URL and $ADDR are where
 //	shutdown                ask the server to stop; it must end well
+//	crash                   end the server by SIGKILL
 //	http STATUS METHOD URL [NAME=VALUE|NAME=@FILE]...
 //	                        send a request, as a form if there are fields, with the API key in $KEY if there is one; the answer is stdout
+//	                        and $LOCATION the path that its header Location names, if it has one
 //	await STATUS METHOD URL [NAME=VALUE|NAME=@FILE]...
 //	                        the same, again and again until the status is as wanted
 //
@@ -48,7 +50,7 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"loop": scriptLoop, "silence": scriptSilence, "heard": scriptHeard, "serve": scriptServe, "shutdown": scriptShutdown, "http": scriptHTTP, "await": scriptAwait,
+			"loop": scriptLoop, "silence": scriptSilence, "heard": scriptHeard, "serve": scriptServe, "shutdown": scriptShutdown, "crash": scriptKill, "http": scriptHTTP, "await": scriptAwait,
 		},
 	})
 }

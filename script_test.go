@@ -113,7 +113,7 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 		exe = filepath.Join(strings.Split(dir, string(os.PathListSeparator))[0], "hark")
 	}
 	cmd := exec.Command(exe, append([]string{"serve", "--addr", "127.0.0.1:0", "--log-format", "json"}, args...)...)
-	cmd.Env = append(os.Environ(), "HARK_MODELS="+ts.Getenv("HARK_MODELS"))
+	cmd.Env = append(os.Environ(), "HARK_MODELS="+ts.Getenv("HARK_MODELS"), "XDG_STATE_HOME="+ts.MkAbs("state"))
 	stderr, err := cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
@@ -185,6 +185,16 @@ func scriptShutdown(ts *testscript.TestScript, neg bool, args []string) {
 	io.Copy(ts.Stderr(), &s.log)
 }
 
+// scriptKill ends the server as a crash would.
+func scriptKill(ts *testscript.TestScript, neg bool, args []string) {
+	s := takeServer(ts)
+	if neg || s == nil {
+		ts.Fatalf("no server runs")
+	}
+	ts.Check(s.cmd.Process.Kill())
+	<-s.ended
+}
+
 // scriptHTTP sends a request.
 func scriptHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
@@ -247,5 +257,8 @@ func sendHTTP(ts *testscript.TestScript, args []string) (status string, text []b
 	defer answer.Body.Close()
 	text, err = io.ReadAll(answer.Body)
 	ts.Check(err)
+	if location, err := answer.Location(); err == nil {
+		ts.Setenv("LOCATION", location.Path)
+	}
 	return strconv.Itoa(answer.StatusCode), text
 }

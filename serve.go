@@ -40,6 +40,7 @@ type serveCmd struct {
 
 	accessFlags     `embed:""`
 	liveFlags       `embed:""`
+	jobsFlags       `embed:""`
 	schedulingFlags `embed:""`
 	ffmpegFlags     `embed:""`
 	deviceFlags     `embed:""`
@@ -81,13 +82,24 @@ func (s *serveCmd) Run(ctx context.Context, c *console, cli *commandLine) error 
 	cfg.FFmpeg = ffmpeg
 	s.accessFlags.set(&cfg, doors)
 	s.liveFlags.set(&cfg)
-	srv, err := server.New(cfg, registry, log)
-	if err != nil {
+	if err := cfg.Validate(); err != nil {
 		return &usage{err}
 	}
 	listener, err := net.Listen("tcp", s.Addr)
 	if err != nil {
 		return listenError(s.Addr, err)
+	}
+	defer listener.Close()
+	store, err := s.jobsFlags.open(&cfg, log) // behind the port, since its jobs run at once
+	if err != nil {
+		return err
+	}
+	if store != nil {
+		defer store.Close()
+	}
+	srv, err := server.New(cfg, registry, log)
+	if err != nil {
+		return err
 	}
 	if ffmpeg != nil {
 		log.Info().Str("path", ffmpeg.Path()).Str("version", ffmpeg.Version()).Msg("ffmpeg decodes what hark does not")
@@ -143,6 +155,9 @@ func (s *serveCmd) check() error {
 		if err != nil {
 			return withHint(&usage{fmt.Errorf("--spool-dir %s: %w", s.SpoolDir, pathCause(err))}, "it must be a folder that is there and can be written to")
 		}
+	}
+	if err := s.jobsFlags.check(); err != nil {
+		return err
 	}
 	return checkModelNames(s.Model)
 }
