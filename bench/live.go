@@ -134,7 +134,9 @@ func (l *Live) round(ctx context.Context, sound []byte) (*LiveRound, error) {
 	}
 	start := begin.Add(liveLead + time.Duration(l.SpeechStart)*time.Second/16000)
 	end := begin.Add(liveLead + time.Duration(l.SpeechEnd)*time.Second/16000)
-	return l.judge(events, start, end)
+	result, err := l.judge(events, start, end)
+	link.Close(websocket.StatusNormalClosure, "")
+	return result, err
 }
 
 // dial opens a session.

@@ -3,6 +3,7 @@ package live
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"hark/engine"
 )
@@ -13,42 +14,30 @@ type draft struct {
 	ahead []string // of the last hypothesis, behind those shown
 }
 
-// hear takes the next hypothesis and returns what it settles, to be shown behind the rest.
+// hear takes the next hypothesis and returns what it settles, to be shown behind the rest: the words that it has in common with the one
+// before. The last word of either is left out: the sound broke off within it, or makes the model end a sentence there.
 func (d *draft) hear(hypothesis string) string {
 	words := behind(d.shown, split(hypothesis))
-	n := d.agreed(words)
-	settled, ahead := words[:n], words[n:]
-	if n > 0 && n == len(words) {
-		settled, ahead = withoutEnd(words)
-	}
-	d.ahead = ahead
-	d.show(settled)
-	return strings.Join(settled, "")
-}
-
-// agreed is how many words a hypothesis has in common with the one before. Models change their mind about commas and capitals all the
-// time, which matters for the first word only: as the new hypothesis has it, it is shown.
-func (d *draft) agreed(words []string) (n int) {
-	for n < len(words) && n < len(d.ahead) && same(words[n], d.ahead[n]) {
-		if n == 0 && len(d.shown) == 0 && words[n] != d.ahead[n] {
-			break
-		}
+	n := 0
+	for n < min(len(words), len(d.ahead))-1 && same(words[n], d.ahead[n]) {
 		n++
 	}
-	return n
+	if n > 0 && len(d.shown) == 0 {
+		words[0] = capital(words[0], d.ahead[0])
+	}
+	d.ahead = words[n:]
+	d.show(words[:n])
+	return strings.Join(words[:n], "")
 }
 
-// withoutEnd parts words from the punctuation behind the last one: that sound ends there makes models end the sentence.
-func withoutEnd(words []string) (settled, end []string) {
-	n := len(words) - 1
-	last := strings.TrimRightFunc(words[n], unicode.IsPunct)
-	if strings.TrimSpace(last) == "" {
-		return words[:n], words[n:]
+// capital is the one of two spellings of the first word that has a capital. Models change their mind about capitals and commas all the
+// time. It matters here, where people notice it; elsewhere a word is shown as the new hypothesis has it.
+func capital(word, before string) string {
+	first, _ := utf8.DecodeRuneInString(strings.TrimSpace(before))
+	if strings.EqualFold(word, before) && unicode.IsUpper(first) {
+		return before
 	}
-	if last == words[n] {
-		return words, nil
-	}
-	return append(words[:n:n], last), []string{words[n][len(last):]}
+	return word
 }
 
 // show adds words to those shown. Punctuation that comes alone belongs to the word before.

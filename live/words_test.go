@@ -54,30 +54,32 @@ func TestDraft(t *testing.T) {
 		rest       string
 	}{
 		"two that agree": {
-			[]string{" The", " The night", " The night was"}, []string{"", " The", " night"}, " The night was dark.", " was dark.",
+			[]string{" The", " The night", " The night was", " The night was dark"}, []string{"", "", " The", " night"},
+			" The night was dark.", " was dark.",
 		},
-		"one alone": {[]string{" The night"}, []string{""}, " A night.", " A night."},
-		"none agree": {
-			[]string{" A", " The", " That"}, []string{"", "", ""}, " Then.", " Then.",
-		},
+		"one alone":  {[]string{" The night"}, []string{""}, " A night.", " A night."},
+		"none agree": {[]string{" A man", " The man", " That man"}, []string{"", "", ""}, " Then.", " Then."},
 		"a full stop that comes too early": {
-			[]string{" I think.", " I think.", " I think.", " I think that"}, []string{"", " I think", "", ""}, " I think that.", " that.",
+			[]string{" I think.", " I think.", " I think that is", " I think that is"}, []string{"", " I", "", " think that"},
+			" I think that is so.", " is so.",
 		},
-		"a full stop at the end": {
-			[]string{" I think.", " I think."}, []string{"", " I think"}, " I think.", ".",
+		"a word that was cut": {
+			[]string{" a quarter pest", " a quarter pest not", " a quarter past nine"}, []string{"", " a quarter", ""}, " A quarter past nine.", " past nine.",
 		},
+		"a full stop at the end": {[]string{" I think so.", " I think so."}, []string{"", " I think"}, " I think so.", " so."},
 		"a change of mind": {
-			[]string{" I scream", " I scream", " Ice cream is", " Ice cream is"}, []string{"", " I scream", "", " is"},
+			[]string{" I scream now", " I scream now", " Ice cream is it", " Ice cream is it"}, []string{"", " I scream", "", " is"},
 			" Ice cream is good.", " good.",
 		},
-		"no spaces": {
-			[]string{"今天", "今天天", "今天天气"}, []string{"", "今天", "天"}, "今天天气。", "气。",
-		},
 		"commas and capitals": {
-			[]string{" at nine. Bring a", " at nine, bring a war"}, []string{"", " at nine, bring a"}, " At nine. Bring a coat.", " coat.",
+			[]string{" at nine. Bring a coat", " at nine, bring a war"}, []string{"", " at nine, bring a"}, " At nine. Bring a coat.", " coat.",
 		},
-		"the first word's capital": {[]string{" the last", " The last", " The last"}, []string{"", "", " The last"}, " The last one.", " one."},
-		"silence at the end":       {[]string{" yes", " yes"}, []string{"", " yes"}, "", ""},
+		"the first word's capital": {
+			[]string{" the last", " The last one", " the last one is"}, []string{"", " The", " last"}, " The last one is it.", " one is it.",
+		},
+		"a capital before":   {[]string{" The last", " the last one"}, []string{"", " The"}, " The last.", " last."},
+		"no spaces":          {[]string{"今天", "今天天", "今天天气"}, []string{"", "今", "天"}, "今天天气。", "天气。"},
+		"silence at the end": {[]string{" yes it is", " yes it"}, []string{"", " yes"}, "", ""},
 	} {
 		var d draft
 		for i, h := range c.hypotheses {
