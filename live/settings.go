@@ -34,7 +34,8 @@ type Text struct {
 	Model string
 	// Options are the wishes. Those that only change how sure a text is (Temperatures, BeamSize, LogProbs) are for whole pieces.
 	Options engine.Options
-	// Every is how much more must have been said before a partial hypothesis is worth it.
+	// Every is how much more must have been said before a partial hypothesis is worth it; half of it will do while an item has no text,
+	// which is waited for most.
 	Every time.Duration
 }
 

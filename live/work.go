@@ -50,8 +50,11 @@ func (s *Session) worthGuessing() bool {
 	if p == nil || p.item.dead || s.settings.Text == nil || time.Now().Before(s.rest) {
 		return false
 	}
-	heard := s.sound.end()
-	return s.ear.Spoken() > p.start && heard-p.start <= maxPiece && heard-p.tried >= samples(s.settings.Text.Every)
+	heard, every := s.sound.end(), s.settings.Text.Every
+	if p.item.text.Len() == 0 {
+		every /= 2
+	}
+	return s.ear.Spoken() > p.start && heard-p.start <= maxPiece && heard-p.tried >= samples(every)
 }
 
 // guess makes a partial hypothesis of a piece that goes on, and shows what it settles.

@@ -65,7 +65,7 @@ var eagerSilence = map[string]time.Duration{"low": time.Second, "medium": defaul
 
 // delays are how much is spoken between two looks at a turn for each "delay": the longer, the less work, and the later the text.
 var delays = map[string]time.Duration{
-	"": 200 * time.Millisecond, "minimal": 200 * time.Millisecond, "low": 500 * time.Millisecond,
+	"": 250 * time.Millisecond, "minimal": 250 * time.Millisecond, "low": 500 * time.Millisecond,
 	"medium": time.Second, "high": 2 * time.Second, "xhigh": 4 * time.Second,
 }
 
