@@ -24,7 +24,7 @@
 //
 // Weights are packed once ([PackF32]) in panels of 16 columns: [N/16][K][16], so that the inner loop reads one stream. A tile keeps
 // up to 6x16 (AVX2) or 12x32 (AVX-512) sums in registers and adds, for each k, the outer product of a column of x and a row of the
-// panel. [MatMul] cuts rows, columns and k into blocks that fit the second-level cache, copies a block of x where many rows would
+// panel. [MatMul] cuts rows, columns and k into blocks that fit the second-level cache, copies a block of x where its rows would
 // otherwise fall on the same cache sets, and runs bias, activation and residual on the block while it is still near. With few rows
 // (decoding) nothing is copied and each weight is read from memory once for all rows; such calls run at the memory's speed. Weights that
 // are all halves (binary16), as published models' mostly are, are kept so, which is half of the memory; results are the same.

@@ -18,12 +18,14 @@ const (
 // block use it. They don't affect results, since a sum is carried on from one k block to the next.
 const (
 	tileRows  = 12 // of the tallest tile, the AVX-512 one
-	blockRows = 8 * tileRows
+	blockRows = 16 * tileRows
 	blockCols = 256
 	blockK    = 256
-	// strideX keeps the copied rows of x off each other's cache sets.
+	// Rows whose stride is a multiple of crowded, a page, all fall on the same cache sets: they are copied, and lie strideX apart then.
+	crowded = 1024
 	strideX = blockK + 16
-	// directRows is the most rows that are read in place. Then k isn't cut finer than directK, to read the panels in one stream.
+	// directRows is the most rows for which k isn't cut finer than directK, to read the panels in one stream, and halves are widened by
+	// the tiles.
 	directRows = 24
 	directK    = 2048
 )
@@ -111,10 +113,13 @@ func (s *matmulScratch) block(x []float32, ldx, rows int, w *PackedF32, n, cols 
 		}
 	}
 	for k := 0; k < w.K; {
-		kc := min(directK, w.K-k)
-		a, lda := x[k:], ldx
+		most := directK
 		if rows > directRows {
-			kc = min(blockK, w.K-k)
+			most = blockK
+		}
+		kc := min(most, w.K-k)
+		a, lda := x[k:], ldx
+		if rows > directRows && ldx%crowded == 0 {
 			for i := range rows {
 				copy(s.x[i*strideX:][:kc], x[i*ldx+k:])
 			}

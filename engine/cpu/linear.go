@@ -11,7 +11,7 @@ import (
 const (
 	// rowBlock is how many rows of a product make a block: enough that the weights, which every
 	// block reads anew, cost little, and a whole number of every kernel's tiles.
-	rowBlock = 96
+	rowBlock = kernels.MBlock
 	// blocksPerThread is what an operation is cut in, at least, where it is large
 	// enough, so that a thread that comes late or is held up costs little.
 	blocksPerThread = 4
