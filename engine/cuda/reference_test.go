@@ -12,24 +12,8 @@ import (
 	"hark/engine/cpu"
 )
 
-// operations are those of engine.Device that the tests of this file's kind run.
-type operations interface {
-	Alloc(n int) (engine.Buffer, error)
-	AllocSingle(n int) (engine.Buffer, error)
-	Upload(dst engine.Tensor, src []float32)
-	NewLinear(w, bias []float32, n, k int) (engine.Linear, error)
-	NewConv(w, bias []float32, out, in, kernel, stride int) (engine.Conv, error)
-	NewNorm(gamma, beta []float32, eps float32) (engine.Norm, error)
-	NewTable(w []float32, rows, cols int) (engine.Table, error)
-	Linear(dst, x engine.Tensor, w engine.Linear, act engine.Activation, residual engine.Tensor)
-	Conv(dst, x engine.Tensor, lens []int, c engine.Conv, act engine.Activation)
-	LayerNorm(dst, x engine.Tensor, n engine.Norm)
-	AddPositions(x engine.Tensor, lens []int, t engine.Table)
-	Embed(dst engine.Tensor, tokens engine.Linear, ids []int32, t engine.Table, positions []int32)
-	Gather(dst, src engine.Tensor, rows []int32)
-	Scatter(dst, src engine.Tensor, rows []int32)
-	AddRows(dst, a engine.Tensor, aRows []int32, b engine.Tensor, bRows []int32, act engine.Activation)
-}
+// operations are those of both devices.
+type operations = engine.Device
 
 // pair is a tensor here and the same on the CPU, which computes what should come out. Both have the same numbers: those that the
 // storage's format holds.

@@ -24,6 +24,9 @@ DEVICE float shfl_xor(float v, int lanes) { return __shfl_xor_sync(0xffffffffu, 
 DEVICE int shfl_xor(int v, int lanes) { return __shfl_xor_sync(0xffffffffu, v, lanes); }
 DEVICE float shfl(float v, int lane) { return __shfl_sync(0xffffffffu, v, lane); }
 DEVICE int shfl(int v, int lane) { return __shfl_sync(0xffffffffu, v, lane); }
+// exp2f_approx is 2^x to within two units of the last place, and 0 where that is below the normal numbers: one instruction, unlike exp2f.
+DEVICE float exp2f_approx(float x) { float y; asm("ex2.approx.ftz.f32 %0,%1;" : "=f"(y) : "f"(x)); return y; }
+#define INFINITY __int_as_float(0x7f800000)
 
 // ldmatrix4 reads four 8x8 matrices of 16-bit numbers from shared memory: lane i gives the address of row i%8 of matrix i/8, and
 // gets the numbers 2*(lane%4) and the next of row lane/4 of each. ldmatrix4_trans gives columns for rows.

@@ -3,7 +3,7 @@
 #include "dev.h"
 
 // The checks, by the bit of the answer that says that one failed. engine/cuda's SelfTest names them.
-enum { CONVERT, SHUFFLE, LDMATRIX, LDMATRIX_TRANS, MMA, MMA_ORDER, ASYNC, ASYNC_PARTLY, ASYNC_IF, ASYNC_GROUPS };
+enum { CONVERT, SHUFFLE, LDMATRIX, LDMATRIX_TRANS, MMA, MMA_ORDER, ASYNC, ASYNC_PARTLY, ASYNC_IF, ASYNC_GROUPS, POWER };
 
 struct Answer {
   u32 failed;
@@ -25,6 +25,12 @@ DEVICE void convert(Answer &a) {
 #if HAVE_BF16
   a.check(CONVERT, b2f(0xbf80) == -1.f && f2b(1.f + 1.f / 256) == 0x3f80 && f2b(1.f + 3.f / 256) == 0x3f82 && f2b(3e38f) == 0x7f62);
 #endif
+}
+
+DEVICE void powers(Answer &a, int lane) {
+  const float p = exp2f_approx(lane - 20.f);
+  a.check(POWER, fabsf(p - (float)(1u << lane) / (1 << 20)) <= p * 1e-6f);
+  a.check(POWER, exp2f_approx(-INFINITY) == 0.f && exp2f_approx(-200.f) == 0.f && exp2f_approx(INFINITY) == INFINITY);
 }
 
 DEVICE void shuffle(Answer &a, int lane) {
@@ -110,6 +116,7 @@ KERNEL __launch_bounds__(32) selftest(const u16 *numbers, u32 *failed) {
   Answer a = {0};
   convert(a);
   shuffle(a, lane);
+  powers(a, lane);
   matrices(a, lane);
   multiply<F16>(a, lane);
 #if HAVE_BF16

@@ -76,6 +76,16 @@ template <class T> struct View {
     if (kind & SINGLE) store8((float *)p + at, v, n, kind & ALIGNED_ROWS);
     else store8<T>((u16 *)p + at, v, n, kind & ALIGNED_ROWS);
   }
+  // get and put move a single element.
+  DEVICE_MEMBER float get(int row, int c) const {
+    const size_t at = (size_t)row * ld + c;
+    return kind & SINGLE ? ((const float *)p)[at] : T::get(((const u16 *)p)[at]);
+  }
+  DEVICE_MEMBER void put(int row, int c, float v) const {
+    const size_t at = (size_t)row * ld + c;
+    if (kind & SINGLE) ((float *)p)[at] = v;
+    else ((u16 *)p)[at] = T::put(v);
+  }
   // element is one element in the storage format.
   DEVICE_MEMBER u16 element(int row, int c) const {
     const size_t at = (size_t)row * ld + c;

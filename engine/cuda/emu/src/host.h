@@ -60,6 +60,7 @@ static inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; 
 using std::max;
 using std::min;
 static inline float rsqrtf(float x) { return 1.f / sqrtf(x); }
+static inline float exp2f_approx(float x) { float y = exp2f(x); return y < 0x1p-126f ? 0 : y; }
 // Macros, since libm has functions of these names.
 #define __expf expf
 #define __logf logf
