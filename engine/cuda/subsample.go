@@ -27,6 +27,7 @@ type subsampling struct {
 	first, firstBias driver.DevicePtr
 	stages           []subsamplingStage
 	rows             [2]*buffer // a layer's depthwise and pointwise outputs; grown when more are needed
+	apart            *buffer    // the last layer's, where dst's rows are apart, in dst's format
 }
 
 type subsamplingStage struct {
@@ -176,7 +177,12 @@ func (d *Device) subsample(dst, x engine.Tensor, pieces []subsamplePiece, s *sub
 		d.launch("subsample_first"+suffix, channels, threads, subsampleFirst*fields, append(args, to[:]...)...)
 		return
 	}
-	if !d.reserveRows(s, layers[1].count()*s.frequencies(1)*c) {
+	most := layers[1].count() * s.frequencies(1) * c
+	if !d.grow(&s.rows[0], most, d.working()) || !d.grow(&s.rows[1], most, d.working()) {
+		return
+	}
+	apart := dst.Stride != dst.Cols
+	if apart && !d.grow(&s.apart, dst.Rows*dst.Cols, formatOf(dst)) {
 		return
 	}
 	for n := 1; n <= len(s.stages); n++ {
@@ -193,18 +199,20 @@ func (d *Device) subsample(dst, x engine.Tensor, pieces []subsamplePiece, s *sub
 				append(args, at(st.taps), at(st.bias), i32(c), at(s.rows[0].address()))...)
 		}
 		p := &product{x: engine.NewTensor(s.rows[0], rows*frequencies, c), w: st.pointwise, act: engine.ReLU}
-		last := n == len(s.stages)
-		if last && dst.Stride == dst.Cols {
-			p.dst = engine.Tensor{Buf: dst.Buf, Off: dst.Off, Rows: rows * frequencies, Cols: c, Stride: c}
-		} else {
+		switch {
+		case n < len(s.stages):
 			p.dst = engine.NewTensor(s.rows[1], rows*frequencies, c)
+		case apart:
+			p.dst = engine.NewTensor(s.apart, rows*frequencies, c)
+		default:
+			p.dst = engine.Tensor{Buf: dst.Buf, Off: dst.Off, Rows: rows * frequencies, Cols: c, Stride: c}
 		}
 		d.multiply(p)
-		if last && dst.Stride != dst.Cols {
-			wide, to := view(engine.NewTensor(s.rows[1], rows, frequencies*c)), view(dst)
-			args := append(wide[:], 0, i32(rows), i32(dst.Cols))
-			d.launchPieces("copy", rows, dst.Cols, append(append(args, to[:]...), 0)...)
-		}
+	}
+	if apart {
+		together, to := view(engine.NewTensor(s.apart, dst.Rows, dst.Cols)), view(dst)
+		args := append(append(together[:], 0, i32(dst.Rows), i32(dst.Cols)), to[:]...)
+		d.launchPieces("copy", dst.Rows, dst.Cols, append(args, 0)...)
 	}
 }
 
@@ -222,23 +230,21 @@ func (d *Device) sources(l *layerRows, pieces []subsamplePiece, before *layerRow
 	return []arg{staged, staged + arg(4*len(l.starts)), i32(len(pieces))}
 }
 
-// reserveRows makes room for n elements of a layer; false says that there is no memory. The lock is held.
-func (d *Device) reserveRows(s *subsampling, n int) bool {
-	for i, b := range s.rows {
-		if b != nil && b.n >= n {
-			continue
-		}
-		d.flush()
-		if b != nil {
-			d.free(b)
-			s.rows[i] = nil
-		}
-		grown, err := d.alloc(n, d.working())
-		if err != nil {
-			d.fail(err)
-			return false
-		}
-		s.rows[i] = grown
+// grow makes room for n elements of a format in a buffer, in place of what it held; false says that there is no memory. The lock is held.
+func (d *Device) grow(b **buffer, n int, f format) bool {
+	if *b != nil && (*b).n >= n && (*b).format == f {
+		return true
 	}
+	d.flush()
+	if *b != nil {
+		d.free(*b)
+		*b = nil
+	}
+	grown, err := d.alloc(n, f)
+	if err != nil {
+		d.fail(err)
+		return false
+	}
+	*b = grown
 	return true
 }
