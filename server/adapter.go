@@ -34,7 +34,7 @@ func (w *warner) ignored(there fields, names ...string) {
 
 // adapted handles a call of another server's API.
 func (s *Server) adapted(newAdapter func() adapter) http.HandlerFunc {
-	return s.admitted(func(r *http.Request) (*reply, error) { return s.adapt(r, newAdapter()) })
+	return s.admitted(func(_ http.ResponseWriter, r *http.Request) (*reply, error) { return s.adapt(r, newAdapter()) })
 }
 
 // adapt takes one request from its body to its answer.
@@ -65,7 +65,7 @@ func (s *Server) adapt(r *http.Request, a adapter) (*reply, error) {
 	rec.format, rec.warnings = wishes.format, wishes.warnings
 	received := time.Since(begin)
 
-	t, err := s.run(r, up, wishes, model, begin)
+	t, err := s.run(r.Context(), s.input(r, up, wishes, model, begin))
 	if err != nil {
 		return nil, up.aboutFile(err)
 	}

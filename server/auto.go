@@ -98,7 +98,9 @@ func (t *Transcriber) hearTwice(ctx context.Context, quick, careful engine.Model
 
 // canHear reports whether a model can do what is asked at all.
 func canHear(info engine.ModelInfo, o engine.Options) bool {
-	return o.Task == engine.Transcribe && !o.Sequential && (o.Language == "" || slices.Contains(info.Languages, o.Language))
+	knows := func(code string) bool { return slices.Contains(info.Languages, code) }
+	return o.Task == engine.Transcribe && !o.Sequential && (o.Language == "" || knows(o.Language)) &&
+		(len(o.Languages) == 0 || slices.ContainsFunc(o.Languages, knows))
 }
 
 // hearSure has the quick model hear everything and judges it. The result is what is believed.

@@ -101,7 +101,12 @@ func describe(ctx context.Context, err error) *apiError {
 	case (errors.As(err, &api) || e.status < http.StatusInternalServerError) && !hungUp(err):
 		return e
 	}
-	return &apiError{status: statusClientGone, code: "client_gone", message: "the client hung up", cause: err}
+	return clientGone(err)
+}
+
+// clientGone is for a request that nobody waits for any more.
+func clientGone(cause error) *apiError {
+	return &apiError{status: statusClientGone, code: "client_gone", message: "the client hung up", cause: cause}
 }
 
 // hungUp reports whether an error comes from the end of a request's context or from a broken link. A body that stops
@@ -160,6 +165,9 @@ func explain(err error) *apiError {
 	case errors.Is(err, batcher.ErrFatal):
 		return &apiError{status: http.StatusInternalServerError, code: "device_lost", retry: retryNever,
 			message: "the device that runs the model can't be used any more: the server must be restarted", cause: err}
+	case errors.Is(err, errEventsGone):
+		return &apiError{status: http.StatusGone, code: "events_gone", param: "Last-Event-ID", retry: retryNever,
+			message: "the stream has no event of that number, or not any more: read faster, or begin without Last-Event-ID"}
 	case errors.Is(err, batcher.ErrClosed), errors.Is(err, engine.ErrRegistryClosed):
 		return stopping(err)
 	}
@@ -188,6 +196,8 @@ func optionParam(option string) string {
 	switch option {
 	case "words", "word_timestamps":
 		return "timestamp_granularities[]"
+	case "languages":
+		return "languages[]"
 	case "temperatures":
 		return "temperature"
 	}

@@ -24,7 +24,7 @@ type explanation struct {
 
 // explain takes an upload in the way of /v1/transcribe, fields and all, and says what it is and what it would cost. A file
 // that /v1/transcribe would refuse is refused in the same words.
-func (s *Server) explain(r *http.Request) (*reply, error) {
+func (s *Server) explain(_ http.ResponseWriter, r *http.Request) (*reply, error) {
 	up, err := s.receive(r, dialect{})
 	if err != nil {
 		return nil, err

@@ -35,6 +35,7 @@ var knownFields = map[string]bool{
 	"deadline_ms": false,
 	"track":       false,
 	"channels":    false,
+	"strict":      false,
 	"url":         false,
 	"webhook":     false,
 	"webhook_url": false,

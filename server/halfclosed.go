@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -24,9 +25,17 @@ func withLink(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, linkKey{}, c)
 }
 
+// linkWatch looks whether a request's client is still there.
+type linkWatch struct {
+	stop func() // as often as one likes
+	// closed is closed when the link is, or the client's half of it where mayBeHalf; then writing shows which.
+	closed    <-chan struct{}
+	mayBeHalf bool
+}
+
 // watchLink calls gone when a request's client is gone: when its context ends, unless only the client's half of the link was
 // closed behind a whole body. It must be stopped before the answer is written.
-func watchLink(r *http.Request, body *body, gone func()) (stop func()) {
+func watchLink(r *http.Request, body *body, gone func()) *linkWatch {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -39,9 +48,13 @@ func watchLink(r *http.Request, body *body, gone func()) (stop func()) {
 			gone()
 		}
 	}()
-	return func() {
-		close(quit)
-		<-ended
+	return &linkWatch{
+		stop: sync.OnceFunc(func() {
+			close(quit)
+			<-ended
+		}),
+		closed:    r.Context().Done(),
+		mayBeHalf: r.ProtoMajor == 1,
 	}
 }
 

@@ -27,7 +27,7 @@ func prefersAsync(r *http.Request) bool {
 }
 
 // postJob is POST /v1/jobs.
-func (s *Server) postJob(r *http.Request) (*reply, error) {
+func (s *Server) postJob(_ http.ResponseWriter, r *http.Request) (*reply, error) {
 	if s.jobs == nil {
 		return nil, s.jobsOff()
 	}

@@ -30,6 +30,8 @@ type record struct {
 	bodyLeft   *body          // nil where the body doesn't matter
 	err        *apiError      // nil if all went well
 	transcript *Transcript    // nil if there is none
+	link       *linkWatch     // nil where a hang-up doesn't matter
+	free       func()         // lets the next request in, before the answer; nil where there is no place
 	format     Format
 	warnings   []string
 	live       *liveTally // of a live session

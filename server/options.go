@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,11 +27,17 @@ type wishes struct {
 	format   Format
 	segments bool // of verbose_json
 	words    bool
+	logProbs bool
+	stream   bool
+	strict   bool
 	options  engine.Options
 	choice   Choice
 	deadline time.Duration // 0: none
 	warnings []string      // what is ignored, for X-Hark-Warning
 }
+
+// detail is what is shown besides the text.
+func (v *wishes) detail() Detail { return Detail{v.segments, v.words, v.logProbs} }
 
 func (v *wishes) warn(format string, args ...any) {
 	v.warnings = append(v.warnings, fmt.Sprintf(format, args...))
@@ -53,10 +60,23 @@ func parseWishes(f fields, d dialect) (*wishes, error) {
 			return nil, err
 		}
 	}
-	if names := f.unknown(); len(names) > 0 {
-		v.warn("unknown fields are ignored: %s", strings.Join(names[:min(len(names), 16)], " "))
+	return v, v.parseUnknown(f)
+}
+
+// parseUnknown names all fields that nobody reads, or refuses them.
+func (v *wishes) parseUnknown(f fields) (err error) {
+	if v.strict, err = f.flag("strict"); err != nil {
+		return err
 	}
-	return v, nil
+	unknown := f.unknown()
+	if len(unknown) == 0 {
+		return nil
+	}
+	if v.strict {
+		return unknownFields(unknown)
+	}
+	v.warn("unknown fields are ignored: %s", strings.Join(withGuesses(unknown), " "))
+	return nil
 }
 
 func (v *wishes) parseModel(f fields, d dialect) (err error) {
@@ -97,13 +117,10 @@ func (v *wishes) parseFormat(f fields, d dialect) error {
 		v.format = JSON
 	case format == "":
 		v.format = VerboseJSON
-	case format == JSON, format == VerboseJSON, format == Text, format == SRT, format == VTT, format == TSV && !d.openAI:
-		v.format = format
-	case format == "diarized_json":
-		return badField("response_format", "unsupported_value",
-			"diarized_json needs a model that tells speakers apart, which this server has not: use json, verbose_json, text, srt or vtt")
+	case format == TSV && d.openAI, format == DiarizedJSON && d.openAI && d.task == engine.Translate, !slices.Contains(Formats(), format):
+		return badField("response_format", "invalid_value", "response_format is %s, want json, verbose_json, diarized_json, text, srt or vtt", quoted(name))
 	default:
-		return badField("response_format", "invalid_value", "response_format is %s, want json, verbose_json, text, srt or vtt", quoted(name))
+		v.format = format
 	}
 	return nil
 }
@@ -138,19 +155,25 @@ func (v *wishes) parseLanguage(f fields, d dialect) error {
 		return err
 	}
 	param := "language"
+	var codes []string
 	if several := f.list("languages"); len(several) > 0 {
 		if name != "" {
 			return badField("languages[]", "conflicting_values", "language and languages[] exclude each other: send one of them")
 		}
 		for _, l := range several {
-			if _, ok := engine.ParseLanguage(l); !ok {
+			code, ok := engine.ParseLanguage(l)
+			if !ok {
 				return unknownLanguage("languages[]", l)
 			}
+			if !slices.Contains(codes, code) {
+				codes = append(codes, code)
+			}
 		}
-		if len(several) == 1 {
-			name, param = several[0], "languages[]"
-		} else {
-			v.warn("languages[] is ignored: of several languages, the one spoken is detected")
+		switch {
+		case len(codes) == 1:
+			name, param = codes[0], "languages[]"
+		case !slices.Contains(codes, ""): // which may be any
+			v.options.Languages = codes
 		}
 	}
 	code, ok := engine.ParseLanguage(name)
@@ -210,19 +233,24 @@ func (v *wishes) parseTemperature(f fields, d dialect) error {
 }
 
 func (v *wishes) parseStream(f fields, d dialect) error {
-	stream, err := f.flag("stream")
-	if err != nil {
+	var err error
+	if v.stream, err = f.flag("stream"); err != nil {
 		return err
 	}
-	if stream {
-		v.warn("stream is ignored: the answer comes in one piece")
+	if v.stream && (v.format == SRT || v.format == VTT || v.format == TSV) {
+		v.warn("stream is ignored: %s comes in one piece", v.format)
+		v.stream = false
 	}
 	for _, what := range f.list("include") {
 		if what != "logprobs" {
 			return badField("include[]", "invalid_value", "include[] is %s, want logprobs", quoted(what))
 		}
-		v.warn("include[] is ignored: verbose_json has avg_logprob for each segment")
+		v.logProbs = v.format == JSON || v.format == VerboseJSON || v.stream && v.format == Text
 	}
+	if len(f.list("include")) > 0 && !v.logProbs {
+		v.warn("include[] is ignored: %s has no log-probabilities, json and verbose_json have", v.format)
+	}
+	v.options.LogProbs = v.logProbs
 	return nil
 }
 
@@ -263,7 +291,7 @@ func (v *wishes) parseChunking(f fields, d dialect) error {
 func (v *wishes) parseSpeakers(f fields, d dialect) error {
 	for _, name := range []string{"known_speaker_names", "known_speaker_references"} {
 		if len(f.list(name)) > 0 {
-			return badField(name+"[]", "unsupported_parameter", "%s[] needs a model that tells speakers apart, which this server has not", name)
+			return badField(name+"[]", "unsupported_parameter", "%s[] needs a model that knows people by their voices, which this server has not: channels=separate tells the channels of a file apart", name)
 		}
 	}
 	return nil
@@ -276,6 +304,9 @@ func (v *wishes) parseOwn(f fields, d dialect) (err error) {
 	}
 	if v.choice, err = parseChoice(f); err != nil {
 		return err
+	}
+	if v.format == DiarizedJSON && !v.choice.Separate {
+		v.warn("all is one speaker: channels=separate hears each channel as one")
 	}
 	text, err := f.text("deadline_ms")
 	if err != nil || text == "" {

@@ -13,23 +13,24 @@ import (
 type Format string
 
 // The formats. JSON has the text alone, VerboseJSON the segments and words with their times, TSV is whisper's table
-// of milliseconds.
+// of milliseconds, DiarizedJSON says of each segment who speaks, which is to say in which channel.
 const (
-	JSON        Format = "json"
-	VerboseJSON Format = "verbose_json"
-	Text        Format = "text"
-	SRT         Format = "srt"
-	VTT         Format = "vtt"
-	TSV         Format = "tsv"
+	JSON         Format = "json"
+	VerboseJSON  Format = "verbose_json"
+	DiarizedJSON Format = "diarized_json"
+	Text         Format = "text"
+	SRT          Format = "srt"
+	VTT          Format = "vtt"
+	TSV          Format = "tsv"
 )
 
 // Formats lists every Format, for a command's help and checks.
-func Formats() []Format { return []Format{JSON, VerboseJSON, Text, SRT, VTT, TSV} }
+func Formats() []Format { return []Format{JSON, VerboseJSON, DiarizedJSON, Text, SRT, VTT, TSV} }
 
 // ContentType is the format's media type.
 func (f Format) ContentType() string {
 	switch f {
-	case JSON, VerboseJSON:
+	case JSON, VerboseJSON, DiarizedJSON:
 		return "application/json"
 	case VTT:
 		return "text/vtt; charset=utf-8"
@@ -39,17 +40,20 @@ func (f Format) ContentType() string {
 	return "text/plain; charset=utf-8"
 }
 
-// Detail says what VerboseJSON shows besides the text.
-type Detail struct{ Segments, Words bool }
+// Detail says what is shown besides the text: by VerboseJSON the segments and words, by that and JSON the log-probability of every
+// token, if the transcript has them.
+type Detail struct{ Segments, Words, LogProbs bool }
 
 // Render writes a transcript in OpenAI's shapes, ending with a line break. duration is the audio's length in seconds;
-// no time in the output exceeds it. detail counts for VerboseJSON only.
+// no time in the output exceeds it.
 func Render(f Format, res *engine.Result, duration float64, task engine.Task, detail Detail) ([]byte, error) {
 	switch f {
 	case JSON:
-		return renderJSON(res, duration)
+		return renderJSON(res, duration, task, detail)
 	case VerboseJSON:
 		return renderVerbose(res, duration, task, detail)
+	case DiarizedJSON:
+		return renderDiarized(res, duration, task)
 	case Text:
 		return renderText(res), nil
 	case SRT:

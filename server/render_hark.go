@@ -42,12 +42,26 @@ type audioReport struct {
 	Faults     []string `json:"faults"`
 }
 
-func renderHark(t *Transcript, detail Detail) ([]byte, error) {
+// coded is verbose_json with the language as a code, and how sure the model was of each word.
+func coded(t *Transcript, detail Detail) *verboseTranscript {
 	v := verbose(t.Result, t.Duration, t.Task, detail)
 	if t.Task == engine.Translate {
 		v.Language = "en"
 	}
 	addSureness(v.Words, t.Result)
+	return v
+}
+
+// verboseAs is verbose_json as a dialect has it, without what hark's own adds about the request.
+func verboseAs(t *Transcript, detail Detail, d dialect) *verboseTranscript {
+	if d.openAI {
+		return named(verbose(t.Result, t.Duration, t.Task, detail), t.Task)
+	}
+	return coded(t, detail)
+}
+
+func renderHark(t *Transcript, detail Detail) ([]byte, error) {
+	v := coded(t, detail)
 	faults := t.Audio.Faults
 	if faults == nil {
 		faults = []string{}

@@ -12,13 +12,56 @@ type usage struct {
 	Seconds float64 `json:"seconds"`
 }
 
+func durationUsage(c clock) usage { return usage{"duration", c.duration} }
+
 type jsonTranscript struct {
-	Text  string `json:"text"`
-	Usage usage  `json:"usage"`
+	Text      string         `json:"text"`
+	Languages []jsonLanguage `json:"languages,omitempty"`
+	LogProbs  *[]jsonToken   `json:"logprobs,omitempty"`
+	Usage     usage          `json:"usage"`
 }
 
-func renderJSON(res *engine.Result, duration float64) ([]byte, error) {
-	return marshal(jsonTranscript{res.Text(), usage{"duration", newClock(duration).duration}})
+// jsonLanguage is a language that was spoken.
+type jsonLanguage struct {
+	Code string `json:"code"`
+}
+
+// languages are those of a transcript: one, or none where nobody says. A translation's is English, which needs no telling.
+func languages(code string, task engine.Task) []jsonLanguage {
+	if code == "" || task == engine.Translate {
+		return nil
+	}
+	return []jsonLanguage{{code}}
+}
+
+func renderJSON(res *engine.Result, duration float64, task engine.Task, detail Detail) ([]byte, error) {
+	t := jsonTranscript{Text: res.Text(), Languages: languages(res.Language, task), Usage: durationUsage(newClock(duration))}
+	if detail.LogProbs {
+		t.LogProbs = logProbs(res.Segments)
+	}
+	return marshal(t)
+}
+
+// jsonToken is a token as include[]=logprobs shows it. Where its bytes are no whole characters the token has U+FFFD for them.
+type jsonToken struct {
+	Token   string  `json:"token"`
+	LogProb float64 `json:"logprob"`
+	Bytes   []int   `json:"bytes"`
+}
+
+// logProbs lists the tokens of segments. It's never nil.
+func logProbs(segments []engine.Segment) *[]jsonToken {
+	list := []jsonToken{}
+	for i := range segments {
+		for _, t := range segments[i].Spelling {
+			token := jsonToken{string(t.Bytes), finite(float64(t.LogProb)), make([]int, len(t.Bytes))}
+			for k, b := range t.Bytes {
+				token.Bytes[k] = int(b)
+			}
+			list = append(list, token)
+		}
+	}
+	return &list
 }
 
 // jsonSegment has the ten keys that OpenAI's clients count on.
@@ -58,17 +101,22 @@ type verboseTranscript struct {
 	Text     string         `json:"text"`
 	Segments *[]jsonSegment `json:"segments,omitempty"`
 	Words    *[]jsonWord    `json:"words,omitempty"`
+	LogProbs *[]jsonToken   `json:"logprobs,omitempty"`
 	Usage    usage          `json:"usage"`
 }
 
 // renderVerbose gives the language by its English name. A translation is always "english".
 func renderVerbose(res *engine.Result, duration float64, task engine.Task, detail Detail) ([]byte, error) {
-	v := verbose(res, duration, task, detail)
+	return marshal(named(verbose(res, duration, task, detail), task))
+}
+
+// named gives a transcript its language by its English name.
+func named(v *verboseTranscript, task engine.Task) *verboseTranscript {
 	v.Language = engine.LanguageName(v.Language)
 	if task == engine.Translate {
 		v.Language = "english"
 	}
-	return marshal(v)
+	return v
 }
 
 // verbose fills everything, the language as its code.
@@ -79,23 +127,26 @@ func verbose(res *engine.Result, duration float64, task engine.Task, detail Deta
 		Language: res.Language,
 		Duration: c.duration,
 		Text:     res.Text(),
-		Usage:    usage{"duration", c.duration},
+		Usage:    durationUsage(c),
 	}
 	if detail.Segments {
-		list := jsonSegments(res, c)
+		list := jsonSegments(res.Segments, c)
 		v.Segments = &list
 	}
 	if detail.Words {
 		list := jsonWords(res, c)
 		v.Words = &list
 	}
+	if detail.LogProbs {
+		v.LogProbs = logProbs(res.Segments)
+	}
 	return v
 }
 
-func jsonSegments(res *engine.Result, c clock) []jsonSegment {
-	list := make([]jsonSegment, len(res.Segments))
-	for i := range res.Segments {
-		s := &res.Segments[i]
+func jsonSegments(segments []engine.Segment, c clock) []jsonSegment {
+	list := make([]jsonSegment, len(segments))
+	for i := range segments {
+		s := &segments[i]
 		start, end := c.span(s.Start, s.End)
 		tokens := s.Tokens
 		if tokens == nil {

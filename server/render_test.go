@@ -30,7 +30,7 @@ func TestRenderSubtitles(t *testing.T) {
 			"01:02:03.000 --> 01:02:05.123\na &lt; b &amp; c --&gt; d\ne\tf\n\n",
 		TSV:  "start\tend\ttext\n0\t1500\tGuten Tag.\n3723000\t3725123\ta < b & c --> d e f\n",
 		Text: "Guten Tag.   a < b & c --> d\n\ne\tf\n",
-		JSON: `{"text":"Guten Tag.   a < b & c --> d\n\ne\tf","usage":{"type":"duration","seconds":3725.123}}` + "\n",
+		JSON: `{"text":"Guten Tag.   a < b & c --> d\n\ne\tf","languages":[{"code":"de"}],"usage":{"type":"duration","seconds":3725.123}}` + "\n",
 	} {
 		got, err := Render(format, heard(), heardDuration, engine.Transcribe, Detail{})
 		if err != nil || string(got) != want {

@@ -38,6 +38,7 @@ func (s *Server) routes() http.Handler {
 		r.Get("/v1/models/*", s.showModel) // a model's name may be a path
 		r.Get("/v1/queue", s.queue)
 		s.jobRoutes(r)
+		r.Get("/v1/streams/{id}", s.resume)
 	})
 	r.Get("/openapi.json", s.openAPIDocument)
 	probes := r.With(unless(!s.cfg.ProtectProbes, s.authenticated))

@@ -37,6 +37,10 @@ type Server struct {
 	streams  atomic.Int64 // of jobs' events
 	warm     atomic.Bool
 	stopping atomic.Bool
+	// resumable are streams that a client may come back for.
+	resumable streams
+	// keepAliveEvery is the constant, but in tests.
+	keepAliveEvery time.Duration
 
 	live liveSessions
 
@@ -55,7 +59,7 @@ func New(cfg Config, models *engine.Registry, log zerolog.Logger) (*Server, erro
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	s := &Server{cfg: cfg, log: log, models: models, started: time.Now()}
+	s := &Server{cfg: cfg, log: log, models: models, started: time.Now(), keepAliveEvery: keepAliveEvery}
 	s.metrics = newMetrics(models.Loaded)
 	s.transcriber = NewTranscriber(models, TranscriberConfig{
 		MaxDuration:     cfg.MaxDuration,

@@ -83,6 +83,9 @@ type Input struct {
 	Deadline time.Time
 	// Decoded, if not nil, is called once, when Audio isn't read any more and there was no error yet.
 	Decoded func()
+	// Opened, if not nil, is called once, when it's known what is to be heard, with all that is known by then: no Result, and none of what
+	// running takes. Whatever Heard is told comes after it.
+	Opened func(t Transcript)
 	// Heard, if not nil, is called with segments as they become final: all calls together give the transcript's segments, in
 	// their order, and nothing is taken back. Windows run side by side and may end in any order; what can't be
 	// final yet is held back.
@@ -168,7 +171,7 @@ func (t *Transcriber) open(ctx context.Context, in Input, model engine.ModelInfo
 	if t.cfg.Charge != nil && in.Samples == nil {
 		t.cfg.Charge(in.Caller, sampleTime(p.length()))
 	}
-	return p, &Transcript{
+	tr := &Transcript{
 		Task:     in.Options.Task,
 		Model:    model,
 		Audio:    pcm.Info,
@@ -177,7 +180,11 @@ func (t *Transcriber) open(ctx context.Context, in Input, model engine.ModelInfo
 		Channels: len(p.channels),
 		Decode:   time.Since(begin),
 		Lane:     laneOf(p.length()),
-	}, nil
+	}
+	if in.Opened != nil {
+		in.Opened(*tr)
+	}
+	return p, tr, nil
 }
 
 // hear has a model transcribe what was prepared.

@@ -17,23 +17,24 @@ import (
 
 // transcription handles the calls that turn an upload into text.
 func (s *Server) transcription(d dialect) http.HandlerFunc {
-	return s.admitted(func(r *http.Request) (*reply, error) {
+	return s.admitted(func(w http.ResponseWriter, r *http.Request) (*reply, error) {
 		switch {
 		case !prefersAsync(r):
-			return s.transcribe(r, d)
+			return s.transcribe(w, r, d)
 		case s.jobs != nil:
 			return s.jobs.accept(r, d)
 		}
-		answer, err := s.transcribe(r, d)
-		if err == nil {
+		answer, err := s.transcribe(w, r, d)
+		if answer != nil {
 			answer.header.Add("X-Hark-Warning", "Prefer: respond-async is ignored: this server takes no jobs")
 		}
 		return answer, err
 	})
 }
 
-// admitted handles a call with an upload: it takes a place for it before the body is read, and ends it when the server has to.
-func (s *Server) admitted(answer func(r *http.Request) (*reply, error)) http.HandlerFunc {
+// admitted handles a call with an upload: it takes a place for it before the body is read, and ends it when the server has to. An
+// answer that has been written already is nil.
+func (s *Server) admitted(answer func(w http.ResponseWriter, r *http.Request) (*reply, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		rec := recordOf(r)
 		rec.bodyLeft = s.newBody(w, r)
@@ -46,20 +47,31 @@ func (s *Server) admitted(answer func(r *http.Request) (*reply, error)) http.Han
 		// A stop that has lost its patience ends the request like a hang-up, with a cause that tells them apart.
 		ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
 		defer cancel(nil)
-		unwatch := watchLink(r, rec.bodyLeft, func() { cancel(context.Canceled) })
+		resumable := wantsResume(r)
+		rec.link = watchLink(r, rec.bodyLeft, func() {
+			if !resumable || !rec.bodyLeft.whole() {
+				cancel(context.Canceled)
+			}
+		})
+		rec.free = func() {
+			place.free()
+			rec.leave()
+		}
 		defer context.AfterFunc(s.cutCtx, func() {
 			cancel(errStopping)
 			rec.bodyLeft.interrupt(errStopping)
 		})()
 		r = r.WithContext(ctx)
 		reply, err := func() (*reply, error) {
-			defer unwatch() // a panic is answered too
-			return answer(r)
+			defer rec.link.stop() // a panic is answered too
+			return answer(w, r)
 		}()
-		place.free() // before the answer, so that a caller who has it finds the place free
-		rec.leave()
+		rec.free() // before the answer, so that a caller who has it finds the place free
 		if err != nil {
 			s.fail(w, r, err)
+			return
+		}
+		if reply == nil { // a stream
 			return
 		}
 		maps.Copy(w.Header(), reply.header)
@@ -76,7 +88,7 @@ type reply struct {
 }
 
 // transcribe takes one request from its body to its answer.
-func (s *Server) transcribe(r *http.Request, d dialect) (*reply, error) {
+func (s *Server) transcribe(w http.ResponseWriter, r *http.Request, d dialect) (*reply, error) {
 	begin := time.Now()
 	rec := recordOf(r)
 	up, err := s.receiveAnd(r, d, func(up *upload) { s.decodeEarly(r, up, d) })
@@ -93,8 +105,11 @@ func (s *Server) transcribe(r *http.Request, d dialect) (*reply, error) {
 	}
 	rec.format, rec.warnings = wishes.format, wishes.warnings
 	received := time.Since(begin)
+	if wishes.stream {
+		return nil, s.stream(w, r, d, up, wishes, s.input(r, up, wishes, model, begin))
+	}
 
-	t, err := s.run(r, up, wishes, model, begin)
+	t, err := s.run(r.Context(), s.input(r, up, wishes, model, begin))
 	if err != nil {
 		return nil, up.aboutFile(inDialect(err, d))
 	}
@@ -121,26 +136,36 @@ func inDialect(err error, d dialect) error {
 func present(t *Transcript, wishes *wishes, d dialect) (*reply, error) {
 	var err error
 	var text []byte
-	detail := Detail{Segments: wishes.segments, Words: wishes.words}
 	if wishes.format == VerboseJSON && !d.openAI {
-		text, err = renderHark(t, detail)
+		text, err = renderHark(t, wishes.detail())
 	} else {
-		text, err = Render(wishes.format, t.Result, t.Duration, t.Task, detail)
+		text, err = Render(wishes.format, t.Result, t.Duration, t.Task, wishes.detail())
 	}
 	if err != nil {
 		return nil, err
 	}
-	h := http.Header{}
+	return &reply{header: headers(t, wishes), contentType: wishes.format.ContentType(), text: text}, nil
+}
+
+// headers are those of a transcript's answer, or of one that is to come.
+func headers(t *Transcript, wishes *wishes) http.Header {
+	h := warnings(wishes)
 	h.Set("X-Hark-Model", shown(t.Model.Name))
 	h.Set("X-Hark-Device", t.Model.Device)
 	h.Set("X-Hark-Lane", t.Lane.String())
-	for _, warning := range wishes.warnings {
-		h.Add("X-Hark-Warning", warning)
-	}
 	for _, fault := range t.Audio.Faults {
 		h.Add("X-Hark-Warning", headerText("audio: "+fault))
 	}
-	return &reply{header: h, contentType: wishes.format.ContentType(), text: text}, nil
+	return h
+}
+
+// warnings are the headers that name what was ignored.
+func warnings(wishes *wishes) http.Header {
+	h := http.Header{}
+	for _, warning := range wishes.warnings {
+		h.Add("X-Hark-Warning", warning)
+	}
+	return h
 }
 
 // receive reads the body. What it refuses by its header it doesn't read at all.
@@ -266,28 +291,33 @@ func names(list []string) []string {
 	return out
 }
 
-// run transcribes an upload within its deadline, which counts from the request's arrival.
-func (s *Server) run(r *http.Request, up *upload, v *wishes, model string, begin time.Time) (*Transcript, error) {
-	ctx := r.Context()
-	var deadline time.Time
-	if v.deadline > 0 {
-		deadline = begin.Add(v.deadline)
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadlineCause(ctx, deadline, batcher.ErrDeadline) // decoding has to end by then too
-		defer cancel()
-	}
+// input is what an upload asks for. Its deadline counts from the request's arrival.
+func (s *Server) input(r *http.Request, up *upload, v *wishes, model string, begin time.Time) Input {
 	in := Input{
 		Model:    model,
-		Audio:    up.audio.reader(ctx),
+		Audio:    up.audio.reader(r.Context()),
 		Choice:   v.choice,
 		Decoding: up.decoding,
 		Options:  v.options,
 		Caller:   caller(r),
-		Deadline: deadline,
 		Decoded:  up.Close,
 	}
-	t, err := s.transcriber.Transcribe(ctx, in)
-	if err != nil && r.Context().Err() == nil && errors.Is(context.Cause(ctx), batcher.ErrDeadline) {
+	if v.deadline > 0 {
+		in.Deadline = begin.Add(v.deadline)
+	}
+	return in
+}
+
+// run transcribes an input within its deadline.
+func (s *Server) run(ctx context.Context, in Input) (*Transcript, error) {
+	bounded := ctx
+	if !in.Deadline.IsZero() {
+		var cancel context.CancelFunc
+		bounded, cancel = context.WithDeadlineCause(ctx, in.Deadline, batcher.ErrDeadline) // decoding has to end by then too
+		defer cancel()
+	}
+	t, err := s.transcriber.Transcribe(bounded, in)
+	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(bounded), batcher.ErrDeadline) {
 		return nil, fmt.Errorf("%w: %w", batcher.ErrDeadline, err)
 	}
 	return t, err

@@ -95,6 +95,9 @@ func (m *Model) check(o *engine.Options) error {
 	case o.Language != "" && !slices.Contains(m.info.Languages, o.Language):
 		return &engine.OptionError{Option: "language", Reason: fmt.Sprintf("%s does not know %q, it knows %s",
 			m.info.Name, o.Language, strings.Join(m.info.Languages, ", "))}
+	case len(o.Languages) > 0 && !slices.ContainsFunc(o.Languages, func(code string) bool { return slices.Contains(m.info.Languages, code) }):
+		return &engine.OptionError{Option: "languages", Reason: fmt.Sprintf("%s knows none of %s, it knows %s",
+			m.info.Name, strings.Join(o.Languages, ", "), strings.Join(m.info.Languages, ", "))}
 	case o.Task == engine.Translate:
 		return &engine.OptionError{Option: "task", Reason: m.info.Name + " can't translate; choose a multilingual Whisper model"}
 	case strings.TrimSpace(o.Prompt) != "":

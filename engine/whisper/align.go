@@ -3,6 +3,7 @@ package whisper
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"hark/engine"
 )
@@ -11,12 +12,40 @@ var errTextTooLong = errors.New("text is too long to be aligned")
 
 // detectLanguage asks the decoder for the language of an encoded window: the likeliest language
 // token after the start of the transcript, and its probability among the languages.
-func (m *Model) detectLanguage(window, slot int32) (code string, prob float64, err error) {
+// Where candidates are given, it is one of these, and the probability that among them.
+func (m *Model) detectLanguage(window, slot int32, candidates []string) (code string, prob float64, err error) {
+	if len(candidates) > 0 {
+		return m.detectAmong(window, slot, candidates)
+	}
 	top, err := m.topLanguages(window, slot, 1)
 	if err != nil || len(top) == 0 {
 		return m.vocabulary.languages[0], 0, err
 	}
 	return top[0].code, top[0].prob, nil
+}
+
+func (m *Model) detectAmong(window, slot int32, candidates []string) (code string, prob float64, err error) {
+	v := m.vocabulary
+	m.dec.forward([]row{{token: v.startOfTranscript, slot: slot, window: window}}, false, nil)
+	rows, ids := make([]int32, len(candidates)), make([]int32, len(candidates))
+	for i, c := range candidates {
+		ids[i] = v.firstLanguage + int32(slices.Index(v.languages, c))
+	}
+	probs, err := m.dev.TokenProbs(m.dec.logits([]int32{0}), rows, ids, m.config.Vocabulary)
+	if err != nil {
+		return "", 0, err
+	}
+	best, sum := 0, 0.0
+	for i, p := range probs {
+		sum += float64(p)
+		if p > probs[best] {
+			best = i
+		}
+	}
+	if sum == 0 {
+		return candidates[0], 0, nil
+	}
+	return candidates[best], float64(probs[best]) / sum, nil
 }
 
 // languageProb is a language and its probability among all that the model knows.

@@ -2,6 +2,7 @@ package whisper
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -70,6 +71,8 @@ func (m *Model) check(o *engine.Options) error {
 			known = "en; choose a multilingual model for others"
 		}
 		return &engine.OptionError{Option: "language", Reason: fmt.Sprintf("%s does not know %q, it knows %s", m.info.Name, o.Language, known)}
+	case len(o.Languages) > 0 && !slices.ContainsFunc(o.Languages, v.knows):
+		return &engine.OptionError{Option: "languages", Reason: fmt.Sprintf("%s knows none of %s", m.info.Name, strings.Join(o.Languages, ", "))}
 	case o.Task == engine.Translate && !v.multilingual:
 		return &engine.OptionError{Option: "task", Reason: m.info.Name + " knows English alone and can't translate; choose a multilingual model"}
 	case o.BeamSize > maxBeam || o.BeamSize < 0:
@@ -82,6 +85,10 @@ func (m *Model) check(o *engine.Options) error {
 	}
 	if len(o.Temperatures) == 0 {
 		o.Temperatures = defaultTemperatures
+	}
+	o.Languages = slices.DeleteFunc(slices.Clone(o.Languages), func(code string) bool { return !v.knows(code) })
+	if len(o.Languages) == 1 && o.Language == "" {
+		o.Language = o.Languages[0]
 	}
 	if !v.multilingual {
 		o.Language = "en"

@@ -187,7 +187,7 @@ func (s *session) detect(p *place) error {
 	if c.language != "" {
 		return nil
 	}
-	code, prob, err := s.m.detectLanguage(p.window, p.slots[0])
+	code, prob, err := s.m.detectLanguage(p.window, p.slots[0], c.job.options.Languages)
 	if err != nil {
 		return err
 	}
