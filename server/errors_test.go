@@ -34,7 +34,6 @@ func TestBadRequests(t *testing.T) {
 		{"text file", []byte("this is no audio at all, but a text that someone has named clip.wav"), nil, 415, "unsupported_format", "file"},
 		{"png", []byte("\x89PNG\r\n\x1a\n0000000000000000000000000000"), nil, 415, "unsupported_format", "file"},
 		{"unknown format", clip, []string{"response_format", "xml"}, 400, "invalid_value", "response_format"},
-		{"diarized_json", clip, []string{"response_format", "diarized_json"}, 400, "unsupported_value", "response_format"},
 		{"tsv is not OpenAI's", clip, []string{"response_format", "tsv"}, 400, "invalid_value", "response_format"},
 		{"unknown granularity", clip, []string{"timestamp_granularities[]", "letter"}, 400, "invalid_value", "timestamp_granularities[]"},
 		{"stream", clip, []string{"stream", "maybe"}, 400, "invalid_value", "stream"},

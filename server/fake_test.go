@@ -196,6 +196,9 @@ func (w *fakeWindow) run() {
 			{Text: " " + text + ".", Start: s.Start + 0.3, End: s.End, Probability: 0.8},
 		}
 	}
+	if j.options.LogProbs {
+		s.Spelling = []engine.Token{{Bytes: []byte(" heard"), LogProb: -0.5}, {Bytes: []byte(" " + text), LogProb: -0.25}, {Bytes: []byte(".")}}
+	}
 	w.end([]engine.Segment{s})
 }
 

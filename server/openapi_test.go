@@ -100,6 +100,9 @@ func (d *apiDocument) check(t *testing.T, method, path string, a *answer) {
 		t.Errorf("%s %s: content type %q of status %d is not documented", method, path, a.header.Get("Content-Type"), a.status)
 		return
 	}
+	if mediaType == "text/event-stream" {
+		d.checkEvents(t, path, a)
+	}
 	if mediaType != "application/json" {
 		return
 	}
@@ -124,6 +127,24 @@ func (d *apiDocument) check(t *testing.T, method, path string, a *answer) {
 	}
 	if err := schema.Validate(body); err != nil {
 		t.Errorf("%s %s: status %d: %v\n%s", method, path, a.status, err, a.body)
+	}
+}
+
+// checkEvents holds the events of a stream to their schema.
+func (d *apiDocument) checkEvents(t *testing.T, path string, a *answer) {
+	t.Helper()
+	schema, err := d.compiler.Compile(documentURL + "#/components/schemas/StreamEvent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := readEvents(t, strings.NewReader(a.body), 1<<30).events
+	for _, e := range events {
+		if err := schema.Validate(map[string]any(e)); err != nil {
+			t.Errorf("%s: an event: %v\n%v", path, err, e)
+		}
+	}
+	if len(events) == 0 {
+		t.Errorf("%s: no events", path)
 	}
 }
 
@@ -285,11 +306,16 @@ func TestDocumentedAnswers(t *testing.T) {
 	}
 	words := []string{"response_format", "verbose_json", "timestamp_granularities[]", "word", "timestamp_granularities[]", "segment"}
 	for _, path := range []string{"/v1/audio/transcriptions", "/v1/audio/translations", "/v1/transcribe"} {
-		for _, format := range []string{"json", "text", "srt", "vtt", "tsv", "verbose_json", "docx"} {
+		for _, format := range []string{"json", "text", "srt", "vtt", "tsv", "verbose_json", "diarized_json", "docx"} {
 			post(path, clip, "model", "fake", "response_format", format)
 			post(path, silence, "model", "fake", "response_format", format)
 		}
 		post(path, clip, append(words, "model", "fake")...)
+		post(path, clip, append(words, "model", "fake", "include[]", "logprobs")...)
+		post(path, clip, "model", "fake", "include[]", "logprobs", "response_format", "json")
+		for _, format := range []string{"json", "verbose_json", "diarized_json", "srt"} {
+			post(path, clip, "model", "fake", "include[]", "logprobs", "response_format", format, "stream", "true")
+		}
 		post(path, stereo, append(words, "model", "fake", "channels", "separate")...)
 		post(path, nil, "model", "fake")
 		post(path, []byte("this is a text, and no sound at all"), "model", "fake")
@@ -318,7 +344,7 @@ func TestDocumentedAnswers(t *testing.T) {
 		post(path, clip)
 	}
 	ts.model.set(func(m *fakeModel) { m.panics = false })
-	for _, path := range []string{"/v1/models", "/v1/models/{model}", "/v1/queue", "/v1/realtime", "/healthz", "/readyz", "/metrics", "/openapi.json"} {
+	for _, path := range []string{"/v1/models", "/v1/models/{model}", "/v1/queue", "/v1/streams/{id}", "/v1/realtime", "/healthz", "/readyz", "/metrics", "/openapi.json"} {
 		for _, server := range []*testServer{ts, newColdServer(t, nil), keys} {
 			d.check(t, "GET", path, server.get(t, strings.Replace(path, "{model}", "fake", 1)))
 		}

@@ -41,7 +41,7 @@ func checkFormat(t *testing.T, a *answer, format string, words, segments bool) {
 	case "", "json":
 		v := a.json(t)
 		usage, _ := v["usage"].(map[string]any)
-		if text, _ := v["text"].(string); !strings.HasPrefix(text, "heard ") || len(v) != 2 || usage["type"] != "duration" || usage["seconds"] != 2.5 {
+		if text, _ := v["text"].(string); !strings.HasPrefix(text, "heard ") || len(v) != 3 || inJSON(t, v["languages"]) != `[{"code":"en"}]` || usage["type"] != "duration" || usage["seconds"] != 2.5 {
 			t.Errorf("got %s", a.body)
 		}
 	case "text":
@@ -243,17 +243,21 @@ func TestWarnings(t *testing.T) {
 		fields []string
 		want   string
 	}{
-		{[]string{"hotwords", "a", "vad_filter", "true"}, "unknown fields are ignored: hotwords vad_filter"},
+		{[]string{"hotwords", "a", "vad_filter", "true"}, "unknown fields are ignored: hotwords (did you mean keywords?) vad_filter"},
 		{[]string{"bad\tname,é", "a"}, "unknown fields are ignored: bad?name??"},
 		{[]string{"model[x]", "a", "prompt[0]", "b", "language[en]", "c"}, "unknown fields are ignored: language[en] model[x] prompt[0]"},
 		{[]string{"chunking_strategy[0]", "auto", "chunking_strategy[mode]", "x"}, "unknown fields are ignored: chunking_strategy[0] chunking_strategy[mode]"},
 		{[]string{"timestamp_granularities[word]", "true", "include[0", "x"}, "unknown fields are ignored: include[0 timestamp_granularities[word]"},
-		{[]string{"stream", "true"}, "stream is ignored: the answer comes in one piece"},
+		{[]string{"stream", "true"}, ""},
+		{[]string{"stream", "true", "response_format", "vtt"}, "stream is ignored: vtt comes in one piece"},
+		{[]string{"response_format", "diarized_json"}, "all is one speaker: channels=separate hears each channel as one"},
+		{[]string{"languages[]", "en", "languages[]", "german"}, ""},
 		{[]string{"stream", "false"}, ""},
 		{[]string{"chunking_strategy", "auto"}, ""},
 		{[]string{"chunking_strategy", `{"type":"server_vad","threshold":0.4}`}, "chunking_strategy is ignored: audio is cut at silence by the server's own measure"},
 		{[]string{"chunking_strategy[type]", "server_vad", "chunking_strategy[threshold]", "0.4"}, "chunking_strategy is ignored: audio is cut at silence by the server's own measure"},
-		{[]string{"include[]", "logprobs"}, "include[] is ignored: verbose_json has avg_logprob for each segment"},
+		{[]string{"include[]", "logprobs"}, ""},
+		{[]string{"include[]", "logprobs", "response_format", "srt"}, "include[] is ignored: srt has no log-probabilities, json and verbose_json have"},
 		{[]string{"timestamp_granularities[]", "word"}, "timestamp_granularities[] is ignored: only verbose_json shows them"},
 		{[]string{"keywords[]", "Größe & Co.", "keywords", "[\n \"a\",\n \"b\"]\n"}, ""},
 		{[]string{"keywords[]", ""}, ""},

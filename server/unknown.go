@@ -27,6 +27,9 @@ func withGuesses(names []string) []string {
 
 // closest is the known field that a name is nearest to, or "" where none is near.
 func closest(name string) (meant string) {
+	if _, ok := knownFields[baseName(name)]; ok {
+		return "" // in another form
+	}
 	name = strings.ToLower(strings.ReplaceAll(baseName(name), "-", "_"))
 	best := 1 + len(name)/4 // a slip in four letters
 	for _, known := range sortedFields {
