@@ -14,7 +14,7 @@ type product struct {
 	residual engine.Tensor
 }
 
-// tile is the shape of what a block computes of a product, as kernels/cuda/matmul.cu has it. Every one of them adds up in the same order.
+// tile is the shape of what a block computes of a product, as kernels/cuda/matmul.cu has it.
 type tile struct {
 	name       string
 	rows, cols int
@@ -32,35 +32,55 @@ func (t *tile) blocks(m, n int) int { return ceilDiv(m, t.rows) * ceilDiv(n, t.c
 // grid has a result's columns along x, so that blocks that run together share rows.
 func (t *tile) grid(m, n int) dim3 { return dim3{X: ceilDiv(n, t.cols), Y: ceilDiv(m, t.rows), Z: 1} }
 
-// tiles are those for operands that can be copied as they are, largest first; anyTile takes all others.
+// tileSet is the tiles that a product may choose from without a change of its result: all add up in the same order.
+type tileSet struct {
+	whole []tile // for operands that can be copied as they are, largest first
+	any   tile   // for all others
+}
+
 var (
-	tiles = []tile{
-		{"matmul_128x128", 128, 128, 32, 3, 256},
-		{"matmul_128x64", 128, 64, 32, 4, 128},
-		{"matmul_64x64", 64, 64, 64, 3, 128},
-		{"matmul_32x32", 32, 32, 64, 6, 128},
-		{"matmul_16x16", 16, 16, 128, 6, 32},
+	// manyRows are for weights that get many rows at a time, an encoder's: as few instructions as can be.
+	manyRows = tileSet{
+		[]tile{
+			{"matmul_128x128", 128, 128, 32, 3, 256},
+			{"matmul_128x64", 128, 64, 32, 4, 128},
+			{"matmul_64x64", 64, 64, 64, 3, 128},
+			{"matmul_32x32", 32, 32, 64, 6, 128},
+		},
+		tile{"matmul_any", 64, 64, 64, 3, 128},
 	}
-	anyTile = tile{"matmul_any", 64, 64, 64, 3, 128}
+	// fewRows are for all others: as short a wait as can be. Warps share out k.
+	fewRows = tileSet{
+		[]tile{
+			{"decode_64x64", 64, 64, 64, 3, 256},
+			{"decode_32x32", 32, 32, 64, 6, 128},
+			{"decode_16x16", 16, 16, 128, 6, 128},
+		},
+		tile{"decode_any", 64, 64, 64, 3, 256},
+	}
 )
 
 // pick chooses a tile for a product of m rows and n columns: the largest that leaves at most a quarter of the multiprocessors
 // without a block, and that isn't mostly rows that are not there.
-func pick(m, n, multiprocessors int) *tile {
-	for i := range tiles {
-		t := &tiles[i]
+func (s *tileSet) pick(m, n, multiprocessors int) *tile {
+	for i := range s.whole {
+		t := &s.whole[i]
 		if t.rows <= max(16, 4*m) && 4*t.blocks(m, n) >= 3*multiprocessors {
 			return t
 		}
 	}
-	return &tiles[len(tiles)-1]
+	return &s.whole[len(s.whole)-1]
 }
 
 // multiplyOwn queues a product for our own kernel. The lock is held.
 func (d *Device) multiplyOwn(p *product) {
-	t := &anyTile
+	set := &fewRows
+	if p.w.manyRows {
+		set = &manyRows
+	}
+	t := &set.any
 	if whole(p.x) {
-		t = pick(p.x.Rows, p.w.n, d.gpu.SMs)
+		t = set.pick(p.x.Rows, p.w.n, d.gpu.SMs)
 	}
 	d.multiplyBy(t, p)
 }

@@ -13,7 +13,7 @@ type weight struct {
 	data     *buffer
 	bias     driver.DevicePtr // [n], float32; 0 for none
 	blasBias driver.DevicePtr // the same in the storage's format, where cuBLASLt may want it
-	manyRows bool             // cuBLASLt is to multiply it, if it is there
+	manyRows bool             // it gets many rows at a time
 }
 
 // newWeight brings a matrix to the GPU. The lock is held.
@@ -91,7 +91,7 @@ func (d *Device) NewLinear(w, bias []float32, n, k int) (engine.Linear, error) {
 	return linear{l}, nil
 }
 
-// ManyRows has cuBLASLt multiply w, where it's there, however many rows come.
+// ManyRows has w multiplied in the way that is best for many rows, by cuBLASLt where it's there, however many rows come.
 func (d *Device) ManyRows(w engine.Linear) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -23,7 +23,11 @@ func TestLinear(t *testing.T) {
 				residual := b.put(b.random(c.m*c.n), c.m, c.n, layouts[(i+2)%len(layouts)])
 				for act := engine.NoActivation; act <= engine.SiLU; act++ {
 					b.do(func(d operations, on func(pair) engine.Tensor) {
-						d.Linear(on(dst), on(x), must(d.NewLinear(w, bias, c.n, c.k)), act, on(residual))
+						linear := must(d.NewLinear(w, bias, c.n, c.k))
+						if many, ok := d.(engine.ManyRowsDevice); ok && act%2 == 0 {
+							many.ManyRows(linear)
+						}
+						d.Linear(on(dst), on(x), linear, act, on(residual))
 					})
 					b.same(fmt.Sprint(c, l, "activation ", act), dst, float64(c.k))
 				}
@@ -63,7 +67,7 @@ func TestLinearHalf(t *testing.T) {
 	})
 }
 
-// TestTilesAgree holds all tiles' kernels to the same bits, and with them a row alone to the row in any batch.
+// TestTilesAgree holds all kernels of a set of tiles to the same bits, and with them a row alone to the row in any batch.
 func TestTilesAgree(t *testing.T) {
 	onBoth(t, func(b *bench) {
 		const m, n, k = 131, 136, 200
@@ -74,26 +78,30 @@ func TestTilesAgree(t *testing.T) {
 			defer b.gpu.mu.Unlock()
 			b.gpu.multiplyBy(t, &product{dst.Slice(from, to), x.Slice(from, to), w.weight, engine.GELU, engine.Tensor{}})
 		}
-		var first []float32
-		for _, t := range append(slices.Clone(tiles), anyTile) {
-			by(&t, 0, m)
-			got := b.get(dst)
-			if first == nil {
-				first = got
-			}
-			if !slices.Equal(got, first) {
-				b.Errorf("%s: other bits than %s", t.name, tiles[0].name)
-			}
-			b.gpu.Upload(dst, make([]float32, m*n))
-			by(&t, 0, 60)
-			by(&t, 60, 61)
-			by(&t, 61, m)
-			if !slices.Equal(b.get(dst), first) {
-				b.Errorf("%s: rows alone differ from rows in a batch", t.name)
+		for _, set := range []tileSet{manyRows, fewRows} {
+			var first []float32
+			for _, t := range set.all() {
+				by(&t, 0, m)
+				got := b.get(dst)
+				if first == nil {
+					first = got
+				}
+				if !slices.Equal(got, first) {
+					b.Errorf("%s: other bits than %s", t.name, set.whole[0].name)
+				}
+				b.gpu.Upload(dst, make([]float32, m*n))
+				by(&t, 0, 60)
+				by(&t, 60, 61)
+				by(&t, 61, m)
+				if !slices.Equal(b.get(dst), first) {
+					b.Errorf("%s: rows alone differ from rows in a batch", t.name)
+				}
 			}
 		}
 	})
 }
+
+func (s tileSet) all() []tile { return append(slices.Clone(s.whole), s.any) }
 
 // TestTilesAreTheKernels holds the shapes here to those in the kernels' sources.
 func TestTilesAreTheKernels(t *testing.T) {
@@ -103,16 +111,16 @@ func TestTilesAreTheKernels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		line := regexp.MustCompile(`(?:MATMUL|CONV)\((\w+)_##type, T, (?:true|false), +(\d+), (\d+), (\d+), (\d+), (\d+), (\d+)\)`)
+		line := regexp.MustCompile(`(?:MATMUL|CONV)\((\w+)_##type, T, (?:true|false), (\d+), (\d+), (\d+), (\d+), (\d+), (\d+)(?:, (\d+))?\)`)
 		for _, m := range line.FindAllSubmatch(source, -1) {
-			n := make([]int, 6)
+			n := [7]int{6: 1}
 			for i := range n {
 				fmt.Sscan(string(m[i+2]), &n[i])
 			}
-			found[string(m[1])] = tile{string(m[1]), n[0], n[1], n[2], n[5], n[0] / n[3] * (n[1] / n[4]) * 32}
+			found[string(m[1])] = tile{string(m[1]), n[0], n[1], n[2], n[5], n[6] * (n[0] / n[3]) * (n[1] / n[4]) * 32}
 		}
 	}
-	all := append(slices.Clone(tiles), anyTile, convTile, anyConvTile)
+	all := append(append(manyRows.all(), fewRows.all()...), convTile, anyConvTile)
 	if len(found) != len(all) {
 		t.Errorf("%d kernels, %d tiles", len(found), len(all))
 	}
@@ -125,20 +133,22 @@ func TestTilesAreTheKernels(t *testing.T) {
 
 func TestPick(t *testing.T) {
 	for _, c := range []struct {
+		set                   tileSet
 		m, n, multiprocessors int
 		want                  string
 	}{
-		{6000, 1280, 132, "matmul_128x128"},
-		{1500, 1280, 132, "matmul_128x128"},
-		{1500, 384, 132, "matmul_64x64"},
-		{3000, 384, 132, "matmul_128x64"},
-		{1, 51866, 132, "matmul_16x16"},
-		{16, 51866, 132, "matmul_64x64"},
-		{8, 1280, 58, "matmul_16x16"},
-		{64, 1280, 58, "matmul_32x32"},
-		{1, 8, 132, "matmul_16x16"},
+		{manyRows, 6000, 1280, 132, "matmul_128x128"},
+		{manyRows, 1500, 1280, 132, "matmul_128x128"},
+		{manyRows, 3000, 384, 132, "matmul_128x64"},
+		{manyRows, 1500, 384, 132, "matmul_64x64"},
+		{manyRows, 1, 384, 132, "matmul_32x32"},
+		{fewRows, 1, 51866, 132, "decode_16x16"},
+		{fewRows, 16, 51866, 132, "decode_64x64"},
+		{fewRows, 8, 1280, 58, "decode_16x16"},
+		{fewRows, 64, 1280, 58, "decode_32x32"},
+		{fewRows, 1, 8, 132, "decode_16x16"},
 	} {
-		if got := pick(c.m, c.n, c.multiprocessors).name; got != c.want {
+		if got := c.set.pick(c.m, c.n, c.multiprocessors).name; got != c.want {
 			t.Errorf("%d x %d on %d: %s, want %s", c.m, c.n, c.multiprocessors, got, c.want)
 		}
 	}

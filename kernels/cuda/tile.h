@@ -19,15 +19,19 @@ template <class T> struct Rows {
   DEVICE_MEMBER u16 element(const Row &r, int at) const { return r.index >= 0 && at < k ? view.element(r.index, at) : 0; }
 };
 
-// Tile is BM x BN outputs, computed by warps of WM x WN each, over stages of BK in k.
-template <class T, int BM, int BN, int BK, int WM, int WN, int STAGES> struct Tile {
-  static const int THREADS = BM / WM * (BN / WN) * 32;
+// Tile is BM x BN outputs, computed by warps of WM x WN each, over stages of BK in k. With more than one slice there are as many groups
+// of such warps; each group takes every so-manieth 16 of k, and what they have is added up in their order at the end.
+template <class T, int BM, int BN, int BK, int WM, int WN, int STAGES, int SLICES = 1> struct Tile {
+  static const int GROUP = BM / WM * (BN / WN); // warps
+  static const int THREADS = SLICES * GROUP * 32;
   static const int CHUNKS = BK / 8;            // a row's pieces of 16 bytes in a stage
   static const int STAGE = (BM + BN) * BK;     // elements
   static const int STRIP = WN + 8;             // row stride of a warp's outputs on their way out, free of bank conflicts
   static_assert(THREADS % CHUNKS == 0 && BM * CHUNKS % THREADS == 0 && BN * CHUNKS % THREADS == 0, "threads share the copies evenly");
   static_assert(WM % 16 == 0 && WN % 16 == 0 && BK % 16 == 0, "a fragment is 16 x 16");
-  static_assert(BM / WM * (BN / WN) * 16 * STRIP * 2 <= STAGES * STAGE, "the strips reuse the ring");
+  static_assert(GROUP * 16 * STRIP * 2 <= STAGES * STAGE, "the strips reuse the ring");
+  static_assert((SLICES - 1) * BM * BN * 2 <= STAGES * STAGE, "and so do the slices' sums");
+  static_assert(CHUNKS % (2 * SLICES) == 0, "a stage has as much for each slice");
 
   struct Sums {
     float v[WM / 16][WN / 8][4];
@@ -100,15 +104,34 @@ template <class T, int BM, int BN, int BK, int WM, int WN, int STAGES> struct Ti
     }
     cp_wait<0>();
     __syncthreads();
+    if (SLICES > 1) gather(sums, (float *)ring);
   }
 
-  // add adds a stage's products.
+  // gather adds the other slices' sums to the first one's.
+  static DEVICE_MEMBER void gather(Sums &sums, float *parts) {
+    const int slice = threadIdx.x / 32 / GROUP, lane = threadIdx.x % (32 * GROUP);
+    float *mine = &sums.v[0][0][0];
+    const int N = sizeof(Sums) / sizeof(float);
+#pragma unroll
+    for (int i = 0; i < N; i++)
+      if (slice) parts[((slice - 1) * N + i) * 32 * GROUP + lane] = mine[i];
+    __syncthreads();
+#pragma unroll
+    for (int s = 0; s < SLICES - 1; s++)
+#pragma unroll
+      for (int i = 0; i < N; i++)
+        if (!slice) mine[i] += parts[(s * N + i) * 32 * GROUP + lane];
+    __syncthreads();
+  }
+
+  // add adds a stage's products, those of the warp's slice.
   static DEVICE_MEMBER void add(Sums &sums, const u16 *stage) {
-    const u32 lane = threadIdx.x % 32;
+    const u32 lane = threadIdx.x % 32, slice = SLICES > 1 ? threadIdx.x / 32 / GROUP : 0;
     const u16 *left = stage + (warp_row() + lane % 16) * BK;
     const u16 *right = stage + (BM + warp_column() + lane % 8 + lane / 16 * 8) * BK;
 #pragma unroll
-    for (int c = 0; c < CHUNKS; c += 2) {
+    for (int i = 0; i < CHUNKS / SLICES; i += 2) {
+      const u32 c = i * SLICES + 2 * slice;
       u32 a[WM / 16][4], b[WN / 16][4];
 #pragma unroll
       for (int i = 0; i < WM / 16; i++) ldmatrix4(a[i], left + i * 16 * BK + swizzle(lane % 8, c + lane / 16));
@@ -125,6 +148,7 @@ template <class T, int BM, int BN, int BK, int WM, int WN, int STAGES> struct Ti
   // are scattered in twos.
   static DEVICE_MEMBER void store(const Sums &sums, const Epilogue<T> &epilogue, int m0, int m, int n0, int n) {
     DYN_SHARED(float, strips);
+    if (threadIdx.x / 32 >= GROUP) return; // the first slice's warps have the sums
     const int lane = threadIdx.x % 32;
     float *strip = strips + threadIdx.x / 32 * 16 * STRIP;
 #pragma unroll
@@ -155,6 +179,6 @@ template <class T, int BM, int BN, int BK, int WM, int WN, int STAGES> struct Ti
     }
   }
 
-  static DEVICE_MEMBER int warp_row() { return threadIdx.x / 32 / (BN / WN) * WM; }
+  static DEVICE_MEMBER int warp_row() { return threadIdx.x / 32 % GROUP / (BN / WN) * WM; }
   static DEVICE_MEMBER int warp_column() { return threadIdx.x / 32 % (BN / WN) * WN; }
 };

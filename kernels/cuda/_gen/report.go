@@ -126,7 +126,7 @@ var (
 	usedLine  = regexp.MustCompile(`Used (\d+) registers`)
 	smemField = regexp.MustCompile(`(\d+) bytes smem`)
 	threads   = regexp.MustCompile(`\.entry (\w+)\([^)]*\)\s*\.maxntid (\d+)`)
-	tileLine  = regexp.MustCompile(`(?m)^ +(?:MATMUL|CONV)\((\w+_)##type, T, \w+, (\d+), (\d+), (\d+), \d+, \d+, (\d+)\)`)
+	tileLine  = regexp.MustCompile(`(?m)^ +(?:MATMUL|CONV)\((\w+_)##type, T, \w+, (\d+), (\d+), (\d+), \d+, \d+, (\d+)(?:, \d+)?\)`)
 )
 
 // assemble runs ptxas on a file and adds what it says of each kernel.
