@@ -40,7 +40,9 @@ LENIENT = re.compile(r"(?i)[tf]?|\d+")
 def refuses_what_is_wrong(ctx, response, case):
     """negative_data_rejection, but for what is taken on purpose."""
     parts = [case.query, case.body, case.headers]
-    values = [v for part in parts if hasattr(part, "values") for v in part.values()]
+    values = [v for part in parts if hasattr(part, "values") for field in part.values() for v in (field if isinstance(field, list) else [field])]
+    if response.status_code == 426:  # no WebSocket is a refusal like any other
+        return None
     if any(not isinstance(v, (bool, bytes)) and LENIENT.fullmatch(str(v).strip()) for v in values):
         return None
     return negative_data_rejection(ctx, response, case)
