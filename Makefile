@@ -12,7 +12,7 @@ STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: help
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build ./hark
@@ -31,6 +31,14 @@ test: check models ## all tests: code, real models, official Python and Node cli
 .PHONY: test-long
 test-long: test ## test, and the word errors of the whole corpus
 	scripts/wer.sh --verbose ./hark
+
+.PHONY: test-cuda
+test-cuda: ## the GPU's path on an emulated GPU, four ways (needs g++)
+	scripts/cuda/test.sh
+
+.PHONY: device-check
+device-check: build ## on a machine with an NVIDIA GPU: self-test, tests, speeds (a few minutes)
+	scripts/cuda/device-check.sh ./hark
 
 .PHONY: race
 race: ## the tests under the race detector (needs gcc)

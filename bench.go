@@ -190,10 +190,12 @@ func (b *benchCmd) offline(ctx context.Context, c *console, cli *commandLine, fi
 	if _, err := loader.fetch(ctx, b.Model); err != nil {
 		return nil, err
 	}
-	var meter *bench.Meter
-	loader.wrap = func(d engine.Device) engine.Device {
-		meter = bench.NewMeter(d)
-		return meter
+	meter := bench.NewMeter(nil)
+	if loader.device.cpu != nil { // a GPU has not begun an operation when the call returns
+		loader.wrap = func(d engine.Device) engine.Device {
+			meter = bench.NewMeter(d)
+			return meter
+		}
 	}
 	registry := engine.NewRegistry(engine.RegistryConfig{Load: loader.load})
 	defer registry.Close()
@@ -219,12 +221,21 @@ func (b *benchCmd) offline(ctx context.Context, c *console, cli *commandLine, fi
 	if err != nil {
 		return nil, err
 	}
-	info := meter.Info()
 	return &bench.Offline{
-		Machine: bench.Machine{Device: info.Name, Code: info.Detail, Threads: loader.device.Threads(), Peak: peakOf(loader.device.Threads())},
+		Machine: machineOf(loader.device),
 		Model:   b.Model, Load: loaded.Seconds(), Rounds: b.Rounds,
 		Files: results, Ops: meter.Ops(), PeakMemory: bench.PeakMemory(),
 	}, nil
+}
+
+// machineOf describes what was computed on.
+func machineOf(c *computer) bench.Machine {
+	info := c.info()
+	m := bench.Machine{Device: info.Name, Code: info.Detail}
+	if c.cpu != nil {
+		m.Threads, m.Peak = c.cpu.Threads(), peakOf(c.cpu.Threads())
+	}
+	return m
 }
 
 // peakOf is what so many threads do at once, in additions and multiplications a second.

@@ -7,38 +7,135 @@ import (
 
 	"hark/engine"
 	"hark/engine/cpu"
+	"hark/engine/cuda"
+	"hark/engine/cuda/driver"
 	"hark/engine/parakeet"
 )
 
 // deviceFlags choose what models run on.
 type deviceFlags struct {
-	Device         string        `enum:"auto,cpu,cuda" default:"auto" placeholder:"WORD" help:"What to compute on: ${enum}; auto takes the best there is (default: ${default})."`
+	Device         string        `enum:"auto,cpu,cuda" default:"auto" placeholder:"WORD" help:"What to compute on: ${enum}; auto takes an NVIDIA GPU where there is one that works (default: ${default})."`
+	CUDALibrary    string        `name:"cuda-library" placeholder:"FILE" help:"The NVIDIA driver's library (default: libcuda.so.1, where the system finds it)."`
+	CuBLAS         string        `name:"cublas" default:"auto" placeholder:"WORD|FILE" help:"What multiplies large matrices on a GPU: auto, cuBLASLt where it is found; off, kernels of our own; or the file of a cuBLASLt (default: ${default})."`
+	CUDAStorage    string        `name:"cuda-storage" enum:"f16,bf16" default:"f16" placeholder:"WORD" help:"How a GPU keeps numbers: ${enum} (default: ${default})."`
 	Precision      string        `enum:"auto,f32,int8,int8-fast" default:"auto" placeholder:"WORD" help:"How exactly to compute on the CPU: ${enum}; auto is the fastest that costs a model no more than 0.2 points of word errors (default: ${default})."`
 	EncoderContext string        `enum:"auto,full,short" default:"auto" placeholder:"WORD" help:"How much of the silence that pads a window under 30 s a Whisper is shown: ${enum}; short is several times faster for short clips, auto takes it for models that lose nothing by it (default: ${default})."`
 	MaxWindow      time.Duration `default:"30s" placeholder:"TIME" help:"Longest stretch of a recording that a Parakeet hears at once, 3s to 5m; the work for each second grows with it (default: ${default})."`
 	Threads        int           `placeholder:"N" help:"CPU threads to compute with (default: one for each core)."`
 }
 
-// open makes the device, and says in a few words why it is this one.
-func (f deviceFlags) open() (device *cpu.Device, why string, err error) {
-	why = "this build has no CUDA device"
-	switch f.Device {
-	case "cuda":
-		return nil, "", withHint(errors.New("--device cuda: this build has no CUDA device"), "use --device auto, which takes the CPU")
-	case "cpu":
-		why = "asked for by --device"
-	}
+// computer is what models run on: a GPU, or else the CPU.
+type computer struct {
+	cpu *cpu.Device  // nil with a GPU
+	gpu *cuda.Device // nil without
+	why string       // it is this one, in a few words
+}
+
+// open makes the device.
+func (f deviceFlags) open() (*computer, error) {
 	if f.Threads < 0 {
-		return nil, "", &usage{errors.New("--threads: want 1 or more")}
+		return nil, &usage{errors.New("--threads: want 1 or more")}
 	}
 	if n := f.maxWindowSamples(); n < parakeet.MinWindowSamples || n > parakeet.MaxWindowSamples {
-		return nil, "", &usage{fmt.Errorf("--max-window: %s is not between 3s and 5m", f.MaxWindow)}
+		return nil, &usage{fmt.Errorf("--max-window: %s is not between 3s and 5m", f.MaxWindow)}
 	}
-	device, err = cpu.New(cpu.Config{Threads: f.Threads})
+	why := "asked for by --device"
+	if f.Device != "cpu" {
+		gpu, err := f.openGPU()
+		switch {
+		case err == nil && f.Device == "auto":
+			return &computer{gpu: gpu, why: "the first NVIDIA GPU"}, nil
+		case err == nil:
+			return &computer{gpu: gpu, why: why}, nil
+		case errors.Is(err, driver.ErrNoBLAS): // it was named, or its want would be no error
+			return nil, refusedGPU("--cublas", err, "--cublas off does without")
+		case f.Device == "cuda":
+			return nil, refusedGPU("--device cuda", err, "--device cpu does without a GPU")
+		case f.CUDALibrary != "":
+			return nil, refusedGPU("--cuda-library", err, "--device cpu does without a GPU")
+		}
+		why = err.Error()
+	}
+	device, err := cpu.New(cpu.Config{Threads: f.Threads})
 	if err != nil {
-		return nil, "", withHint(err, "HARK_CPU can stay unset: the fastest code for this CPU is then used")
+		return nil, withHint(err, "HARK_CPU can stay unset: the fastest code for this CPU is then used")
 	}
-	return device, why, nil
+	return &computer{cpu: device, why: why}, nil
+}
+
+// openGPU opens the first GPU and has it tried.
+func (f deviceFlags) openGPU() (*cuda.Device, error) {
+	storage, err := cuda.ParseStorage(f.CUDAStorage)
+	if err != nil {
+		return nil, err
+	}
+	gpu, err := cuda.New(cuda.Config{Driver: driver.Config{Library: f.CUDALibrary}, Storage: storage, CuBLAS: f.CuBLAS})
+	if err != nil {
+		return nil, err
+	}
+	if err := gpu.SelfTest(); err != nil {
+		gpu.Close()
+		return nil, err
+	}
+	return gpu, nil
+}
+
+// refusedGPU is an error about something that a flag asked for, with what would help and how to do without.
+func refusedGPU(flag string, err error, without string) error {
+	help := "`hark doctor` says more"
+	var refusal *driver.Refusal
+	if errors.As(err, &refusal) && refusal.Hint != "" {
+		help = refusal.Hint
+	}
+	return withHint(fmt.Errorf("%s: %w", flag, err), "%s; %s", help, without)
+}
+
+// info says what the device is.
+func (c *computer) info() engine.DeviceInfo {
+	if c.gpu != nil {
+		return c.gpu.Info()
+	}
+	return c.cpu.Info()
+}
+
+// close gives the device back, after the last model on it.
+func (c *computer) close() {
+	if c.gpu != nil {
+		c.gpu.Close()
+		return
+	}
+	c.cpu.Close()
+}
+
+// forModel is the device as one model is to see it. What the model makes on it goes back by release.
+func (c *computer) forModel(p cpu.Precision) (device engine.Device, release func(), err error) {
+	if c.gpu == nil {
+		return c.cpu.At(p), func() {}, nil
+	}
+	gpu, err := c.gpu.Model()
+	if err != nil {
+		return nil, nil, err
+	}
+	return gpu, gpu.Close, nil
+}
+
+// weightBytes is what a weight takes in memory.
+func (c *computer) weightBytes() int64 {
+	if c.gpu != nil {
+		return 2
+	}
+	return 4
+}
+
+// releasingModel is a model that gives its device back.
+type releasingModel struct {
+	engine.Model
+	release func()
+}
+
+func (m *releasingModel) Close() error {
+	defer m.release()
+	return m.Model.Close()
 }
 
 func (f deviceFlags) maxWindowSamples() int {

@@ -15,6 +15,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"hark/engine/cpu"
 	"hark/kernels"
 	"hark/models"
 )
@@ -77,7 +78,7 @@ func (d *doctorCmd) Run(ctx context.Context, c *console, cli *commandLine) error
 	return nil
 }
 
-// examineDevice tells what the CPU is and can do, and which device will be used.
+// examineDevice tells what the CPU and the GPUs are and can do, and which device will be used.
 func (d *doctorCmd) examineDevice(table io.Writer) []finding {
 	features := strings.Join(kernels.Features(), " ")
 	if features == "" {
@@ -88,20 +89,25 @@ func (d *doctorCmd) examineDevice(table io.Writer) []finding {
 	if forced {
 		why = "set by HARK_CPU"
 	}
-	device, reason, err := d.open()
-	if err == nil {
-		defer device.Close()
-		fmt.Fprintf(table, "cpu\t%s, %d cores for us\n", device.Info().Name, runtime.GOMAXPROCS(0))
-	}
+	fmt.Fprintf(table, "cpu\t%s, %d cores for us\n", cpu.ProcessorName(), runtime.GOMAXPROCS(0))
 	fmt.Fprintf(table, "features\t%s\n", features)
 	if tierErr == nil {
 		fmt.Fprintf(table, "code\t%s: %s\n", tier, why)
 	}
+	d.examineDriver(table)
+	device, err := d.open()
 	if err != nil {
 		return []finding{{broken: true, text: err.Error()}}
 	}
-	fmt.Fprintf(table, "device\t%s (%s): %s\n", device.Info().Kind, device.Info().Detail, reason)
-	fmt.Fprintf(table, "precision\t%s\n", describePrecision(d.Precision))
+	defer device.close()
+	if device.gpu != nil {
+		examineGPU(table, device.gpu)
+	}
+	info := device.info()
+	fmt.Fprintf(table, "device\t%s (%s): %s\n", info.Kind, info.Detail, device.why)
+	if device.cpu != nil {
+		fmt.Fprintf(table, "precision\t%s\n", describePrecision(d.Precision))
+	}
 	return nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"hark/engine"
-	"hark/engine/cpu"
 	"hark/engine/parakeet"
 	"hark/engine/whisper"
 	"hark/models"
@@ -27,8 +26,7 @@ type loader struct {
 	console *console
 	log     *zerolog.Logger // nil: the console is told
 	store   *models.Store
-	device  *cpu.Device
-	why     string                            // it is this device
+	device  *computer
 	wrap    func(engine.Device) engine.Device // puts something before the device; nil: nothing
 
 	flags deviceFlags
@@ -39,15 +37,15 @@ func newLoader(ctx context.Context, c *console, cli *commandLine, flags deviceFl
 	if err != nil {
 		return nil, err
 	}
-	device, why, err := flags.open()
+	device, err := flags.open()
 	if err != nil {
 		return nil, err
 	}
-	return &loader{ctx: ctx, console: c, store: store, device: device, why: why, flags: flags}, nil
+	return &loader{ctx: ctx, console: c, store: store, device: device, flags: flags}, nil
 }
 
 // close gives the device back, after the last model on it.
-func (l *loader) close() { l.device.Close() }
+func (l *loader) close() { l.device.close() }
 
 // known returns an error for a model that can't be had, before anything is fetched or loaded.
 func (l *loader) known(name string) error {
@@ -83,14 +81,24 @@ func (l *loader) open(path, name string) (engine.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	var device engine.Device = l.device.At(precisionFor(l.flags.Precision, name))
+	device, release, err := l.device.forModel(precisionFor(l.flags.Precision, name))
+	if err != nil {
+		return nil, err
+	}
 	if l.wrap != nil {
 		device = l.wrap(device)
 	}
+	var model engine.Model
 	if family == models.FamilyParakeet {
-		return parakeet.Load(device, path, name, parakeet.Config{MaxWindowSamples: l.flags.maxWindowSamples()})
+		model, err = parakeet.Load(device, path, name, parakeet.Config{MaxWindowSamples: l.flags.maxWindowSamples()})
+	} else {
+		model, err = whisper.Load(device, path, name, whisper.Settings{ShortContext: shortContextFor(l.flags.EncoderContext, name)})
 	}
-	return whisper.Load(device, path, name, whisper.Settings{ShortContext: shortContextFor(l.flags.EncoderContext, name)})
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return &releasingModel{model, release}, nil
 }
 
 // fetch returns where a model is, pulling it first, and saying so, if it's not here.

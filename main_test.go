@@ -30,14 +30,18 @@ func TestMain(m *testing.M) {
 //
 // and the condition [model:NAME], true where the model is here. With CI set it's always true: there, nothing that
 // needs a model is skipped. With -short it's always false.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script", nil) }
+
+// runScripts runs a folder's scripts, with further variables.
+func runScripts(t *testing.T, dir string, variables map[string]string) {
+	t.Helper()
 	sample, err := filepath.Abs("testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
 	modelsDir := userModelsDir(t)
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
@@ -46,6 +50,9 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HARK_MODELS", modelsDir)
 			env.Setenv("MODELS", modelsDir)
 			env.Setenv("PARAKEET", filepath.Join(sample, "parakeet-tiny"))
+			for name, value := range variables {
+				env.Setenv(name, value)
+			}
 			return nil
 		},
 		Condition: condition,

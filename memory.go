@@ -2,13 +2,13 @@ package main
 
 import "hark/models"
 
-// modelBytes is about what a model takes in memory: its weights in single precision. One that is not here yet is taken for twice what is
-// fetched, since that is in half precision.
+// modelBytes is about what a model takes in memory: its weights, in single precision on a CPU and in half on a GPU. What is fetched is in
+// half precision.
 func (l *loader) modelBytes(name string) (int64, error) {
 	path, ok := l.store.Path(name)
 	if !ok {
 		entry, _ := models.Find(name)
-		return 2 * entry.Size, nil
+		return l.device.weightBytes() / 2 * entry.Size, nil
 	}
 	weights, err := models.OpenWeights(path)
 	if err != nil {
@@ -20,5 +20,5 @@ func (l *loader) modelBytes(name string) (int64, error) {
 		t, _ := weights.Tensor(tensor)
 		elements += t.Len()
 	}
-	return 4 * int64(elements), nil
+	return l.device.weightBytes() * int64(elements), nil
 }

@@ -113,7 +113,7 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 		exe = filepath.Join(strings.Split(dir, string(os.PathListSeparator))[0], "hark")
 	}
 	cmd := exec.Command(exe, append([]string{"serve", "--addr", "127.0.0.1:0", "--log-format", "json"}, args...)...)
-	cmd.Env = append(os.Environ(), "HARK_MODELS="+ts.Getenv("HARK_MODELS"), "XDG_STATE_HOME="+ts.MkAbs("state"))
+	cmd.Env = append(os.Environ(), "HARK_MODELS="+ts.Getenv("HARK_MODELS"), "XDG_STATE_HOME="+ts.MkAbs("state"), "EMU_FAIL="+ts.Getenv("EMU_FAIL"))
 	stderr, err := cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())

@@ -186,8 +186,8 @@ func (s *serveCmd) config(scheduling batcher.Config) server.Config {
 
 // announce logs where the server listens and what it computes on.
 func (s *serveCmd) announce(log zerolog.Logger, l *loader, d doors, addr net.Addr) {
-	device := l.device.Info()
-	log.Info().Str("device", device.Kind).Str("why", l.why).Str("cpu", device.Name).Str("code", device.Detail).Msg("device")
+	device := l.device.info()
+	log.Info().Str("device", device.Kind).Str("why", l.device.why).Str("name", device.Name).Str("code", device.Detail).Msg("device")
 	url, tcp := d.scheme()+"://"+addr.String(), addr.(*net.TCPAddr)
 	if tcp.IP.IsUnspecified() { // all of this machine's addresses, of which this one works from here
 		url = fmt.Sprintf("%s://localhost:%d", d.scheme(), tcp.Port)

@@ -84,6 +84,20 @@ func (o *Offline) WriteTable(w io.Writer) error {
 		fmt.Fprintf(t, "%s\t%.1f\t%.2f\t%.1f\t%.2f\t\n", f.File, f.Audio, f.Wall, f.AudioPerSecond, f.CPU)
 	}
 	t.Flush()
+	if len(o.Ops) > 0 {
+		o.writeOps(t)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if o.PeakMemory > 0 {
+		fmt.Fprintf(w, "\npeak memory %d MiB\n", o.PeakMemory>>20)
+	}
+	return nil
+}
+
+// writeOps writes what the operations took.
+func (o *Offline) writeOps(t io.Writer) {
 	total := 0.0
 	for _, op := range o.Ops {
 		total += op.Seconds
@@ -99,13 +113,6 @@ func (o *Offline) WriteTable(w io.Writer) error {
 		}
 		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.0f %%\t%s\t%s\t\n", op.Name, op.Calls, op.Seconds, 100*op.Seconds/total, rate, part)
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	if o.PeakMemory > 0 {
-		fmt.Fprintf(w, "\npeak memory %d MiB\n", o.PeakMemory>>20)
-	}
-	return nil
 }
 
 // WriteTable writes what a person wants to know of it.

@@ -85,7 +85,7 @@ func New(c Config) (*Device, error) {
 	}
 	info := engine.DeviceInfo{
 		Kind:   "cpu",
-		Name:   processorName(),
+		Name:   ProcessorName(),
 		Detail: fmt.Sprintf("%s, %d %s", tier, threads, unit),
 		// Several windows at once would only push each other out of the caches.
 		EncodeGroup: 1,
@@ -109,8 +109,8 @@ func (d *Device) Close() { d.pool.close() }
 // Info says what the device is.
 func (d *Device) Info() engine.DeviceInfo { return d.info }
 
-// processorName is the model that Linux reports, or the architecture.
-func processorName() string {
+// ProcessorName is the model that Linux reports, or the architecture.
+func ProcessorName() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {
 		return runtime.GOARCH

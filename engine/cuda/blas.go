@@ -150,3 +150,12 @@ func (d *Device) forgetPlans() {
 func dataType(f format) driver.DataType {
 	return [...]driver.DataType{driver.Float16, driver.BFloat16, driver.Float32}[f]
 }
+
+// BLAS is the cuBLASLt that is used, its file and version. Where there is none, path is empty and the error says why, or is nil where it was
+// not wanted.
+func (d *Device) BLAS() (path, version string, err error) {
+	if d.blas == nil {
+		return "", "", d.noBLAS
+	}
+	return d.blas.Path(), d.blas.Version(), nil
+}

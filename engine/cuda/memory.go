@@ -81,3 +81,10 @@ func (m *memory) free() (free, limit int64) {
 	}
 	return free + held - m.arena.used, limit
 }
+
+// Memory is how much of the GPU's memory may still be used, and how much there may be in all.
+func (d *Device) Memory() (free, total int64) {
+	d.memory.mu.Lock()
+	defer d.memory.mu.Unlock()
+	return d.memory.free()
+}

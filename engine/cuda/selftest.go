@@ -64,3 +64,6 @@ func failedPrimitives(answer []byte) error {
 	}
 	return fmt.Errorf("cuda: self-test: this GPU and driver do not do as the kernels need: %s", strings.Join(names, ", "))
 }
+
+// SelfTests is how many primitives are tried.
+var SelfTests = len(primitives)

@@ -154,7 +154,11 @@ func TestGreedyGolden(t *testing.T) {
 }
 
 // TestTwo needs nothing but the repository: a recording, alone and many times in a batch, is what NeMo makes of it.
-func TestTwo(t *testing.T) {
+func TestTwo(t *testing.T) { checkTwo(t, loadTiny(t), 20, 7) }
+
+// checkTwo hears the repository's recording so many times, in batches.
+func checkTwo(t *testing.T, m *Model, times, batch int) {
+	t.Helper()
 	data, err := os.ReadFile(repository + "two.json")
 	if err != nil {
 		t.Fatal(err)
@@ -163,12 +167,11 @@ func TestTwo(t *testing.T) {
 	if err := json.Unmarshal(data, &want); err != nil {
 		t.Fatal(err)
 	}
-	m := loadTiny(t)
 	var jobs []*job
-	for range 20 {
+	for range times {
 		jobs = append(jobs, newJob(t, m, wavSamples(t, repository+"two.wav"), engine.Options{WordTimestamps: true}))
 	}
-	runJobs(t, m, jobs, 7)
+	runJobs(t, m, jobs, batch)
 	for _, j := range jobs {
 		checkTokens(t, j.windows[0].heard, &want)
 		r := j.Result()

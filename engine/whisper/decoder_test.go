@@ -232,24 +232,24 @@ func TestDecodeTokens(t *testing.T) {
 					m := model(t, c.model)
 					listenTo(t, m, clip(t, id), 0)
 					greedy := decodeClip(t, m, d.Prompt, mode == "timestamps", 1)
-					checkOutcome(t, m, "greedy", greedy, d.Tokens, d.AvgLogProb)
+					checkOutcome(t, m, "greedy", greedy, d.Tokens, d.AvgLogProb, logProbTolerance)
 					if math.Abs(greedy.noSpeech-d.NoSpeech) > logProbTolerance {
 						t.Errorf("no-speech probability: got %.5f, want %.5f", greedy.noSpeech, d.NoSpeech)
 					}
 					beam := decodeClip(t, m, d.Prompt, mode == "timestamps", 5)
-					checkOutcome(t, m, "beam 5", beam, d.Beam5Tokens, d.Beam5LogProb)
+					checkOutcome(t, m, "beam 5", beam, d.Beam5Tokens, d.Beam5LogProb, logProbTolerance)
 				})
 			}
 		}
 	}
 }
 
-func checkOutcome(t *testing.T, m *Model, what string, got outcome, tokens []int32, logProb float64) {
+func checkOutcome(t *testing.T, m *Model, what string, got outcome, tokens []int32, logProb, tolerance float64) {
 	t.Helper()
 	if !equalIDs(got.tokens, tokens) {
 		t.Errorf("%s tokens:\ngot  %v %q\nwant %v %q", what, got.tokens, m.vocabulary.decode(got.tokens), tokens, m.vocabulary.decode(tokens))
 	}
-	if math.Abs(got.avgLogProb-logProb) > logProbTolerance {
+	if math.Abs(got.avgLogProb-logProb) > tolerance {
 		t.Errorf("%s mean log-probability: got %.5f, want %.5f", what, got.avgLogProb, logProb)
 	}
 }

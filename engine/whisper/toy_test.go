@@ -5,8 +5,16 @@ import (
 	"path/filepath"
 	"testing"
 
+	"hark/engine"
 	"hark/models"
 )
+
+// tolerances are how far a device may be from the reference.
+type tolerances struct {
+	encoder float64 // relative L2 error of the encoder's output
+	logit   float64
+	logProb float64 // of a token, and of the mean over a text
+}
 
 // TestToyTurbo holds a model of large-v3-turbo's kind (128 mels, 51 866 tokens), in Hugging Face's
 // form and with random weights, to its goldens.
@@ -15,6 +23,12 @@ func TestToyTurbo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkToyTurbo(t, dev, tolerances{encoderTolerance, logitTolerance, logProbTolerance})
+}
+
+// checkToyTurbo is TestToyTurbo on a device.
+func checkToyTurbo(t *testing.T, dev engine.Device, most tolerances) {
+	t.Helper()
 	var rules map[string]struct {
 		Always []int32 `json:"suppress_tokens_always"`
 	}
@@ -57,7 +71,7 @@ func TestToyTurbo(t *testing.T) {
 	positions := m.enc.run([]int{framesPerWindow}, nil)
 	m.dec.listen(0, positions)
 	_, want = goldenArray(t, "toy_turbo", "jfk_encoder_final.npy")
-	if e := relativeL2(t, download(t, m, positions), want); !(e <= encoderTolerance) {
+	if e := relativeL2(t, download(t, m, positions), want); !(e <= most.encoder) {
 		t.Errorf("encoder: relative error %.2g", e)
 	}
 
@@ -72,7 +86,7 @@ func TestToyTurbo(t *testing.T) {
 		m.dec.forward(rows, false, nil)
 		logits := download(t, m, m.dec.logits([]int32{int32(len(rows) - 1)}))
 		if step == 0 || step == 1 || step == 4 {
-			if d := maxDiff(t, logits, want[at*v:(at+1)*v]); !(d <= logitTolerance) {
+			if d := maxDiff(t, logits, want[at*v:(at+1)*v]); !(d <= most.logit) {
 				t.Errorf("step %d: logits differ by %.2g", step, d)
 			}
 			at++
@@ -95,8 +109,8 @@ func TestToyTurbo(t *testing.T) {
 			prompt = g.Prompt
 		}
 		search := decodeUpTo(t, m, prompt, mode == "timestamps", 1, 24)
-		checkOutcome(t, m, mode, search, d.Tokens, d.AvgLogProb)
-		if math.Abs(search.noSpeech-d.NoSpeech) > logProbTolerance {
+		checkOutcome(t, m, mode, search, d.Tokens, d.AvgLogProb, most.logProb)
+		if math.Abs(search.noSpeech-d.NoSpeech) > most.logProb {
 			t.Errorf("%s: no-speech probability %.5f, want %.5f", mode, search.noSpeech, d.NoSpeech)
 		}
 	}
@@ -105,9 +119,12 @@ func TestToyTurbo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, w := range g.Languages {
-		if top[i].code != w[0].(string) || math.Abs(top[i].prob-w[1].(float64)) > 1e-3 {
+	for i, w := range g.Languages { // neighbours that are nearly as likely may change places
+		if math.Abs(top[i].prob-w[1].(float64)) > most.logProb {
 			t.Errorf("language %d: got %s %.4f, want %v", i, top[i].code, top[i].prob, w)
 		}
+	}
+	if want := g.Languages[0][0]; top[0].code != want {
+		t.Errorf("got language %s, want %v", top[0].code, want)
 	}
 }

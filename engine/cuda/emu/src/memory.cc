@@ -19,7 +19,7 @@ static std::map<uintptr_t, Allocation> allocations; // by address
 static size_t used;                                 // of the GPU's
 
 size_t memory_total() { return number("MEMORY", 8l << 30); }
-size_t memory_free() { return memory_total() - used; }
+size_t memory_free() { return memory_total() > used ? memory_total() - used : 0; }
 
 static size_t padded(size_t n) { return (n + ALIGN - 1) / ALIGN * ALIGN; }
 

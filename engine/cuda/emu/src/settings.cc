@@ -14,7 +14,19 @@ struct Failure {
   int left; // calls until it fails
   Status status;
 };
-static std::vector<Failure> failures;
+
+// failures_by_environment reads EMU_FAIL, "function:n:status,…", as emuFail would be told.
+static std::vector<Failure> failures_by_environment() {
+  std::vector<Failure> all;
+  const char *text = getenv("EMU_FAIL");
+  char function[64];
+  for (int n, status, length; text && sscanf(text, "%63[^:]:%d:%d%n", function, &n, &status, &length) == 3;) {
+    all.push_back({function, n, (Status)status});
+    text = text[length] == ',' ? text + length + 1 : nullptr;
+  }
+  return all;
+}
+static std::vector<Failure> failures = failures_by_environment();
 Counts counts;
 
 void complain(const char *format, ...) {

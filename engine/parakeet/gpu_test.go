@@ -1,0 +1,193 @@
+//go:build linux && amd64 && !nocuda
+
+package parakeet
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"hark/engine"
+	"hark/engine/cuda"
+	"hark/engine/cuda/driver"
+	"hark/engine/cuda/emu"
+)
+
+// sharedGPU is a device on the GPU that tests share, which is an emulated one unless HARK_CUDA_LIBRARY is set.
+func sharedGPU(t testing.TB, s cuda.Storage) *cuda.Device {
+	t.Helper()
+	library, gpu := emu.Driver(t)
+	c := cuda.Config{Driver: driver.Config{Library: library}, Storage: s, CuBLAS: "off"}
+	if gpu != nil {
+		c.RegionBytes = 1 // every buffer has its guards
+	}
+	return openGPU(t, c)
+}
+
+// ownGPU is a device on an emulated GPU of the test's own.
+func ownGPU(t testing.TB) (*cuda.Device, *emu.GPU) {
+	t.Helper()
+	gpu := emu.New(t)
+	return openGPU(t, cuda.Config{Driver: driver.Config{Library: gpu.Library}, CuBLAS: "off", RegionBytes: 1}), gpu
+}
+
+func openGPU(t testing.TB, c cuda.Config) *cuda.Device {
+	t.Helper()
+	dev, err := cuda.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(dev.Close)
+	return dev
+}
+
+// TestGPUTwo: in 16 bits a recording is still what NeMo makes of it, to the frame, windows joining and leaving.
+func TestGPUTwo(t *testing.T) {
+	for _, s := range []cuda.Storage{cuda.F16, cuda.BF16} {
+		t.Run(s.String(), func(t *testing.T) { checkTwo(t, loadOn(t, sharedGPU(t, s)), 4, 3) })
+	}
+}
+
+// TestGPUGolden holds what is heard in each recording to the goldens, in batches that windows join.
+func TestGPUGolden(t *testing.T) {
+	m := must(Load(sharedGPU(t, cuda.F16), repository+"parakeet-tiny.nemo", "tiny", Config{MaxWindowSamples: 60 * engine.SampleRate})).unpadded()
+	t.Cleanup(func() { m.Close() })
+	all := utterances(t, "tiny")
+	var jobs []*job
+	for _, u := range all {
+		jobs = append(jobs, newJob(t, m, recordingSamples(t, u.Name), engine.Options{}))
+	}
+	runJobs(t, m, jobs, 5)
+	for i := range all {
+		checkTokens(t, jobs[i].windows[0].heard, &all[i])
+	}
+}
+
+// TestGPUBeam: beams in a batch hear what they hear alone, to the bit.
+func TestGPUBeam(t *testing.T) {
+	m := loadOn(t, sharedGPU(t, cuda.F16))
+	jobs, alone := jobsOf(t, m, engine.Options{BeamSize: 4}, "08_three", "02_digits", "07_two")
+	runJobs(t, m, jobs, 2)
+	for i, j := range jobs {
+		if got := toJSON(t, j.Result()); got != alone[i] {
+			t.Errorf("job %d:\nin a batch %s\nalone      %s", i, got, alone[i])
+		}
+	}
+}
+
+// TestGPUSteps counts what a round of decoding asks of the GPU.
+func TestGPUSteps(t *testing.T) {
+	dev, gpu := ownGPU(t)
+	rounds := &roundCounter{Device: must(dev.Model()), gpu: gpu}
+	m := loadOn(t, rounds)
+	samples := wavSamples(t, repository+"two.wav")
+	var total emu.Counts
+	for range 3 { // the graphs are made in the first two
+		jobs := []*job{newJob(t, m, samples, engine.Options{})}
+		rounds.seen = nil
+		before := gpu.Counts()
+		runJobs(t, m, jobs, 1)
+		total = gpu.Counts().Since(before)
+	}
+	for i, c := range rounds.seen[2:] {
+		if c.Waits != 1 || c.CopiesUp > 1 || c.CopiesDown != 1 || c.GraphLaunches > 1 || c.Allocations > 0 {
+			t.Errorf("question %d: %+v", i, c)
+		}
+	}
+	t.Logf("a window of %.1f s: %d questions, %d kernels, %d launches, %d graphs, %d copies up (%d bytes), %d down (%d bytes), %d waits",
+		float64(len(samples))/engine.SampleRate, len(rounds.seen), total.Kernels, total.Launches, total.GraphLaunches, total.CopiesUp, total.BytesUp, total.CopiesDown, total.BytesDown, total.Waits)
+}
+
+// roundCounter notes what is asked of the GPU from one question to the next.
+type roundCounter struct {
+	engine.Device
+	gpu    *emu.GPU
+	before emu.Counts
+	seen   []emu.Counts
+}
+
+func (d *roundCounter) Peaks(logits engine.Tensor, ranges []engine.Range, power float32) ([]engine.Peak, error) {
+	peaks, err := d.Device.Peaks(logits, ranges, power)
+	now := d.gpu.Counts()
+	d.seen = append(d.seen, now.Since(d.before))
+	d.before = now
+	return peaks, err
+}
+
+// TestGPULost: a fault ends every window with an error that says that the device is lost, now and later.
+func TestGPULost(t *testing.T) {
+	dev, gpu := ownGPU(t)
+	m := loadOn(t, dev)
+	samples := wavSamples(t, repository+"two.wav")
+	for i := range 2 {
+		if i == 0 {
+			gpu.Fail("cuStreamSynchronize", 5, 700)
+		}
+		jobs := []*job{newJob(t, m, samples, engine.Options{}), newJob(t, m, samples, engine.Options{})}
+		ended := 0
+		m.Run(context.Background(), windowsOf(jobs), nil, func(_ engine.Window, err error) {
+			if ended++; !errors.Is(err, engine.ErrDeviceLost) {
+				t.Errorf("run %d: got %v", i, err)
+			}
+		})
+		if ended != 2 {
+			t.Errorf("run %d: %d windows ended", i, ended)
+		}
+	}
+}
+
+// TestGPUOutOfMemory: a window too long for the memory fails alone, and what fits runs on. A model too large is refused and leaves nothing.
+func TestGPUOutOfMemory(t *testing.T) {
+	dev, gpu := ownGPU(t)
+	m := loadOn(t, must(dev.Model()))
+	checkTwo(t, m, 1, 1)
+	free, total := dev.Memory()
+	gpu.Set("MEMORY", total-free+3<<20)
+	long := newJob(t, m, make([]float32, DefaultWindowSamples), engine.Options{})
+	m.Run(context.Background(), windowsOf([]*job{long}), nil, func(_ engine.Window, err error) {
+		var full *cuda.OutOfMemoryError
+		if !errors.As(err, &full) {
+			t.Errorf("a window of 30 s: got %v", err)
+		}
+	})
+	checkTwo(t, m, 1, 1)
+
+	before, _ := dev.Memory()
+	own := must(dev.Model())
+	_, err := Load(own, repository+"parakeet-tiny.nemo", "tiny", Config{})
+	var full *cuda.OutOfMemoryError
+	if !errors.As(err, &full) {
+		t.Errorf("another model: got %v", err)
+	}
+	own.Close()
+	if after, _ := dev.Memory(); after != before {
+		t.Errorf("%d bytes are free, there were %d", after, before)
+	}
+}
+
+// TestGPUHangUp: a caller that hangs up in the middle leaves a device that works.
+func TestGPUHangUp(t *testing.T) {
+	m := loadOn(t, sharedGPU(t, cuda.F16))
+	samples := wavSamples(t, repository+"two.wav")
+	jobs := []*job{newJob(t, m, samples, engine.Options{}), newJob(t, m, samples, engine.Options{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	asked := 0
+	m.Run(ctx, windowsOf(jobs), func(int) []engine.Window {
+		if asked++; asked == 4 {
+			cancel()
+		}
+		return nil
+	}, func(_ engine.Window, err error) {
+		if !errors.Is(err, context.Canceled) {
+			t.Error("got", err)
+		}
+	})
+	checkTwo(t, m, 1, 1)
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
