@@ -5,6 +5,7 @@ usage: check.py BASE SAMPLE.wav SAMPLE.txt
 Prints a line for each check that fails and a closing 'python: N passed, N failed'.
 """
 
+import base64
 import io
 import re
 import sys
@@ -150,6 +151,69 @@ def translates():
     same_words(answer.text)
 
 
+def live_input(**more):
+    """Settings of a live session: the sample's form of sound, and no looks at unfinished speech, which might show "9" for "nine"."""
+    return {"format": {"type": "audio/pcm", "rate": 16000}, "transcription": {"model": "tiny.en", "delay": "xhigh"}, **more}
+
+
+def live_text(connection):
+    """What is heard of the next item, whose deltas must be its transcript."""
+    deltas = ""
+    for event in connection:
+        assert event.event_id, event
+        if event.type == "conversation.item.input_audio_transcription.delta":
+            deltas += event.delta
+        elif event.type == "conversation.item.input_audio_transcription.completed":
+            assert event.transcript == deltas, f"transcript {event.transcript!r}, deltas {deltas!r}"
+            assert event.usage.type == "duration" and abs(event.usage.seconds - DURATION) < 1, event.usage
+            return event.transcript
+        assert event.type != "error", event
+    raise AssertionError("the session ended")
+
+
+@check
+def transcribes_live():
+    with CLIENT.realtime.connect(extra_query={"intent": "transcription"}) as connection:
+        created = connection.recv()
+        assert created.type == "session.created" and created.session.type == "transcription", created
+        connection.session.update(session={"type": "transcription", "audio": {"input": live_input(turn_detection=None)}})
+        updated = connection.recv()
+        assert updated.type == "session.updated", updated
+        got = updated.session.audio.input
+        assert got.format.type == "audio/pcm" and got.turn_detection is None and got.transcription.model == "tiny.en", got
+        for at in range(0, len(SOUND), 3200):
+            connection.input_audio_buffer.append(audio=base64.b64encode(SOUND[at : at + 3200]).decode())
+        connection.input_audio_buffer.commit()
+        same_words(live_text(connection))
+        connection.input_audio_buffer.clear()
+        assert connection.recv().type == "input_audio_buffer.cleared"
+        connection.input_audio_buffer.commit(event_id="empty")
+        refused = connection.recv()
+        assert refused.type == "error" and refused.error.event_id == "empty", refused
+        assert refused.error.code == "input_audio_buffer_commit_empty", refused
+
+
+@check
+def finds_live_turns():
+    with CLIENT.realtime.connect(model="tiny.en") as connection:
+        connection.session.update(session={"type": "transcription", "audio": {"input": live_input(turn_detection={"type": "server_vad"})}})
+        for at in range(0, len(SOUND), 3200):
+            connection.input_audio_buffer.append(audio=base64.b64encode(SOUND[at : at + 3200]).decode())
+        connection.input_audio_buffer.append(audio=base64.b64encode(bytes(48000)).decode())
+        same_words(live_text(connection))
+
+
+@check
+def refuses_unknown_model_live():
+    try:
+        with CLIENT.realtime.connect(model="no-such-model"):
+            pass
+    except Exception as e:
+        assert "404" in str(e), e
+        return
+    raise AssertionError("accepted")
+
+
 @check
 def refuses_unknown_format():
     refused(openai.BadRequestError, "response_format", response_format="docx")
@@ -219,6 +283,7 @@ with open(TEXT_FILE, encoding="utf-8") as f:
     TEXT = f.read()
 with wave.open(SAMPLE) as w:
     DURATION = w.getnframes() / w.getframerate()
+    SOUND = w.readframes(w.getnframes())
 # No retries: an answer that needs a second try is a failure here.
 CLIENT = openai.OpenAI(base_url=BASE + "/v1", api_key="none", max_retries=0, timeout=120)
 sys.exit(main())
