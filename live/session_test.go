@@ -341,7 +341,7 @@ func voice(t *testing.T) []byte {
 }
 
 // scribe hears a word for every 300 ms of any sound.
-type scribe struct{ listener }
+type scribe struct{}
 
 func (c *scribe) Transcribe(_ context.Context, r Request) (*engine.Result, error) {
 	var b strings.Builder

@@ -33,6 +33,17 @@
 //
 // stream=true is answered as a plain answer, which is what OpenAI does for whisper-1, and X-Hark-Warning says so.
 //
+// # Live
+//
+// /v1/realtime is a WebSocket that speaks OpenAI's Realtime API, as far as it transcribes. Package live does the work:
+//
+//	message ─ realtimeclient ─► settings, sound ─► [live.Session] ─ a piece at a time ─► [Transcriber], in the clip lane
+//	message ◄─ realtimeevents ◄─ events ◄──────────────┘
+//
+// realtimelink keeps each session's bounds: its time, its silences, the messages that its client doesn't read. When the server
+// stops, what was said by then is transcribed, the client is told, and the link closed with 1001. Where a session's settings are
+// ignored, session.updated names them; where a message is wrong, an error event says so, and the session goes on.
+//
 // # Headers
 //
 // Every answer has x-request-id (the client's own, if it sent a plain one). Transcripts also have X-Hark-Model, X-Hark-Device and
