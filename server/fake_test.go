@@ -24,9 +24,10 @@ type fakeModel struct {
 	hold chan struct{} // if set, a batch waits until it's closed or its context ends
 	// holdAfter, if set, has every batch but the first wait like hold.
 	holdAfter chan struct{}
-	fail      error         // if set, every window fails with it
-	slow      time.Duration // for each window; not to be changed once it runs
-	shuffles  bool          // windows of a batch end in any order
+	fail      error             // if set, every window fails with it
+	ran       func(text string) // is told of each window that has run; not to be changed once it runs
+	slow      time.Duration     // for each window; not to be changed once it runs
+	shuffles  bool              // windows of a batch end in any order
 	panics    bool
 	sure      []float64        // log-probabilities of windows as they are planned, over and over; -0.25 if empty
 	plans     int              // windows planned so far
@@ -109,6 +110,9 @@ func (m *fakeModel) Run(ctx context.Context, batch []engine.Window, _ func(int) 
 		}
 		w.(*fakeWindow).run()
 		m.windows.Add(1)
+		if m.ran != nil {
+			m.ran(w.(*fakeWindow).heard[0].Text)
+		}
 		done(w, fail)
 	}
 }
