@@ -102,13 +102,13 @@ func (s *Store) AddPiece(id string, piece []byte, heard time.Duration) error {
 	return err
 }
 
-// AddText keeps the events of so many segments of text that are final. When it returns they are on disk.
+// AddText keeps events of text that is final, the first so many segments of it now. When it returns they are on disk.
 func (s *Store) AddText(id string, segments int, events [][]byte) error {
 	_, err := s.alter(id, func(tx *bolt.Tx, j *Job) error {
 		if j.State.Over() {
 			return ErrOver
 		}
-		j.Segments += segments
+		j.Segments = segments
 		return appendEvents(tx, j, events)
 	})
 	return err

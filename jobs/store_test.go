@@ -73,7 +73,7 @@ func TestLife(t *testing.T) {
 	_, err = s.Begin(j.ID, []byte("running"))
 	check(t, err)
 	check(t, s.AddPiece(j.ID, []byte("piece 2"), 10*time.Second))
-	check(t, s.AddText(j.ID, 1, [][]byte{[]byte("text 3")}))
+	check(t, s.AddText(j.ID, 3, [][]byte{[]byte("text 3")}))
 	pieces, err := s.Pieces(j.ID)
 	check(t, err)
 	if got := fmt.Sprintf("%s", pieces); got != "[piece 1 piece 2]" {
@@ -325,7 +325,7 @@ func TestTogether(t *testing.T) {
 		j := accept(t, s, New{}, "x")
 		all.Go(func() {
 			for n := range 20 {
-				if err := errors.Join(s.AddPiece(j.ID, fmt.Appendf(nil, "%d/%d", i, n), time.Second), s.AddText(j.ID, 1, [][]byte{[]byte("e")})); err != nil {
+				if err := errors.Join(s.AddPiece(j.ID, fmt.Appendf(nil, "%d/%d", i, n), time.Second), s.AddText(j.ID, n+1, [][]byte{[]byte("e")})); err != nil {
 					t.Error(err)
 				}
 			}

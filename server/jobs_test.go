@@ -496,7 +496,7 @@ func TestJobEvents(t *testing.T) {
 	events := js.readEvents(t, j.ID, "", allEvents)
 	text := ""
 	for _, e := range events {
-		if e.data["type"] == eventDelta {
+		if e.data["type"] == "transcript.text.delta" {
 			text += e.data["delta"].(string)
 		}
 	}
@@ -546,7 +546,7 @@ func TestJobAcrossRestart(t *testing.T) {
 		if e.id != fmt.Sprint(i+1) {
 			t.Errorf("event %d has the id %s", i+1, e.id)
 		}
-		if e.data["type"] == eventDelta {
+		if e.data["type"] == "transcript.text.delta" {
 			text += e.data["delta"].(string)
 		}
 	}
@@ -622,6 +622,40 @@ func TestChoose(t *testing.T) {
 	if at := o.choose(waiting); at != -1 {
 		t.Errorf("beside as many as may, %d goes", at)
 	}
+}
+
+// TestDocumentedJobs: what is answered about jobs is as the document says.
+func TestDocumentedJobs(t *testing.T) {
+	js := newJobServer(t, t.TempDir(), nil)
+	d := readDocument(t, js.testServer)
+	stereo := stereoWAV(speechWAV(2, 1), speechWAV(2, 2))
+	for _, format := range []string{"json", "text", "srt", "vtt", "tsv", "verbose_json", "diarized_json"} {
+		a := js.post(t, "/v1/jobs", stereo, "response_format", format, "channels", "separate", "webhook", js.url)
+		d.check(t, "POST", "/v1/jobs", a)
+		j := js.wait(t, accepted(t, a).ID, jobs.Done)
+		d.check(t, "GET", "/v1/jobs/{id}", js.get(t, j.URL))
+		d.check(t, "GET", "/v1/jobs/{id}/result", js.get(t, j.Answer))
+		d.check(t, "GET", "/v1/jobs/{id}/events", js.get(t, j.Events))
+		d.check(t, "POST", "/v1/jobs/{id}/cancel", js.request(t, "POST", j.URL+"/cancel", "", nil))
+	}
+	failed := js.wait(t, accepted(t, js.post(t, "/v1/jobs", nil, "url", js.url+"/none")).ID, jobs.Failed)
+	hold := make(chan struct{})
+	defer close(hold)
+	js.model.set(func(m *fakeModel) { m.hold = hold })
+	running := accepted(t, js.post(t, "/v1/jobs", stereo))
+	for _, id := range []string{failed.ID, running.ID, "none"} {
+		for _, path := range []string{"", "/result"} {
+			d.check(t, "GET", "/v1/jobs/{id}"+path, js.get(t, "/v1/jobs/"+id+path))
+		}
+	}
+	d.check(t, "GET", "/v1/jobs", js.get(t, "/v1/jobs"))
+	d.check(t, "GET", "/v1/jobs", js.get(t, "/v1/jobs?limit=x"))
+	for range 2 {
+		d.check(t, "DELETE", "/v1/jobs/{id}", js.request(t, "DELETE", running.URL, "", nil))
+	}
+	off := newTestServer(t, nil)
+	d.check(t, "POST", "/v1/jobs", off.post(t, "/v1/jobs", stereo))
+	d.check(t, "GET", "/v1/jobs", off.get(t, "/v1/jobs"))
 }
 
 // TestURL sends URLs to the calls that answer at once.

@@ -77,6 +77,9 @@ func (o *office) accept(r *http.Request, d dialect) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
+	if wishes.stream {
+		wishes.warn("stream is ignored: the job's events_url has them")
+	}
 	recordOf(r).warnings = wishes.warnings
 	n := jobs.New{Job: jobs.Job{Owner: owner, Caller: caller(r), Key: key, Model: model}, Event: jobQueued}
 	if n.HookURL, err = s.webhookOf(r.Context(), up); err != nil {

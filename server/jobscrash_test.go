@@ -50,7 +50,7 @@ func TestCrashingServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	model := newFakeModel("fake")
-	model.slow, model.info.MaxBatch = 20*time.Millisecond, 2
+	model.slow, model.info.MaxBatch = 80*time.Millisecond, 2
 	model.ran = func(text string) { fmt.Fprintf(ran, "%s%s\n", os.Getenv(crashDir+"_N"), text) }
 	registry := engine.NewRegistry(engine.RegistryConfig{Load: func(context.Context, string) (engine.Model, error) { return model, nil }})
 	s, err := New(Config{Models: []string{"fake"}, SpoolDir: dir, Jobs: store, WebhookKeys: testKeys}, registry, zerolog.Nop())
@@ -303,7 +303,7 @@ func (c *crasher) follow(ctx context.Context, t *testing.T, id string) {
 			if !ok || number == "" {
 				continue
 			}
-			var e jobEvent
+			var e struct{ Type, Delta, Text string }
 			if err := json.Unmarshal([]byte(data), &e); err != nil {
 				break // cut off
 			}
@@ -312,11 +312,11 @@ func (c *crasher) follow(ctx context.Context, t *testing.T, id string) {
 			}
 			last, number = number, ""
 			switch e.Type {
-			case eventDelta:
+			case "transcript.text.delta":
 				deltas += e.Delta
-			case eventText:
-				if *e.Text != deltas {
-					t.Errorf("job %s: the deltas are %q, the text is %q", id, deltas, *e.Text)
+			case "transcript.text.done":
+				if e.Text != deltas {
+					t.Errorf("job %s: the deltas are %q, the text is %q", id, deltas, e.Text)
 				}
 			case eventDone:
 				a.Body.Close()

@@ -4,20 +4,16 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
-	"hark/engine"
 	"hark/jobs"
 )
 
-// The types of a job's events. Those of text are OpenAI's.
+// The types of a job's events, beside those of its text: see transcriptEvents.
 const (
 	eventQueued    = "job.queued"
 	eventRunning   = "job.running"
 	eventProgress  = "job.progress"
-	eventDelta     = "transcript.text.delta"
-	eventText      = "transcript.text.done"
 	eventDone      = "job.done"
 	eventFailed    = "job.failed"
 	eventCancelled = "job.cancelled"
@@ -26,13 +22,6 @@ const (
 // jobEvent is one thing that became of a job. All but progress are kept, with a number.
 type jobEvent struct {
 	Type string `json:"type"`
-	// Delta is text that is final, with its place in seconds and its speaker, if those are told apart.
-	Delta   string   `json:"delta,omitempty"`
-	Start   *float64 `json:"start,omitempty"`
-	End     *float64 `json:"end,omitempty"`
-	Speaker string   `json:"speaker,omitempty"`
-	// Text is all of it.
-	Text *string `json:"text,omitempty"`
 	// Error is why the job failed.
 	Error *wireFailure `json:"error,omitempty"`
 	// Job is the job as it stands, in events of progress.
@@ -48,21 +37,6 @@ func (e jobEvent) bytes() []byte {
 }
 
 func jobQueued(*jobs.Job) []byte { return jobEvent{Type: eventQueued}.bytes() }
-
-// jobDelta tells of a segment. All deltas together are the text, without the space that the first one starts with.
-func jobDelta(s *engine.Segment, first bool) []byte {
-	start, end := finite(s.Start), finite(s.End)
-	text := strings.ToValidUTF8(s.Text, "\ufffd")
-	if first {
-		text = strings.TrimLeft(text, " ")
-	}
-	return jobEvent{Type: eventDelta, Delta: text, Start: &start, End: &end, Speaker: s.Speaker}.bytes()
-}
-
-func jobText(t *Transcript) []byte {
-	text := t.Result.Text()
-	return jobEvent{Type: eventText, Text: &text}.bytes()
-}
 
 // tellProgressEvery is how often progress is told, if there is any.
 const tellProgressEvery = time.Second

@@ -110,6 +110,12 @@ func (o *office) result(r *http.Request, j *jobs.Job) (*reply, error) {
 		return nil, badField("timestamp_granularities[]", "unsupported_value",
 			"the job was made without the times of words: send timestamp_granularities[]=word with it")
 	}
+	if wishes.choice != had.choice {
+		return nil, badField("response_format", "unsupported_value", "the job was made with its channels mixed: send channels=separate with it")
+	}
+	if wishes.logProbs && !had.logProbs {
+		return nil, badField("include[]", "unsupported_value", "the job was made without log-probabilities: send include[]=logprobs with it")
+	}
 	wishes.warnings = had.warnings
 	return present(t, wishes, d)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"sync/atomic"
 	"time"
@@ -38,9 +39,11 @@ type jobRun struct {
 
 	done, total atomic.Int64 // audio, in ns
 	first       atomic.Int64 // of done, what an earlier run had done
-	told        int          // segments that Heard was told of
-	skip        int          // of these, how many are among the events already
-	failed      error        // why something could not be kept
+
+	events *transcriptEvents
+	told   int   // segments that Heard was told of
+	skip   int   // of these, how many were told of in events before
+	failed error // why something could not be kept
 }
 
 // Attempts that come to nothing, before a job fails with what they failed with: those that end in an error of the server's, and those
@@ -57,17 +60,12 @@ func (run *jobRun) do(ctx context.Context) error {
 	if errors.Is(err, jobs.ErrOver) || errors.Is(err, jobs.ErrNotFound) {
 		return nil
 	}
-	var t *Transcript
 	if err == nil {
 		run.begun = j
-		if j.Tries > maxJobCrashes {
-			return run.fail(&apiError{status: 500, code: "job_crashes", message: "the server ended each time that it ran this job: tell whoever runs it to look at its log"})
-		}
-		t, err = run.transcribe(ctx)
+		err = run.transcribe(ctx)
 	}
 	switch {
 	case err == nil:
-		err = run.finish(t)
 	case errors.Is(context.Cause(ctx), errCancelled):
 		return nil
 	case errors.Is(context.Cause(ctx), errStopping):
@@ -82,21 +80,28 @@ func (run *jobRun) do(ctx context.Context) error {
 	return errors.Join(err, store.Requeue(id))
 }
 
-// transcribe hears a job's audio, from where it was left.
-func (run *jobRun) transcribe(ctx context.Context) (*Transcript, error) {
+// errCrashes says that the process ended too often in a job.
+var errCrashes = &apiError{status: http.StatusInternalServerError, code: "job_crashes", retry: retryNever,
+	message: "the server ended each time that it ran this job: tell whoever runs it to look at its log"}
+
+// transcribe hears a job's audio, from where it was left, and keeps the result.
+func (run *jobRun) transcribe(ctx context.Context) error {
 	s := run.office.server
+	if run.begun.Tries > maxJobCrashes {
+		return errCrashes
+	}
 	request, err := run.office.request(run.job.ID)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	d := request.dialect()
 	wishes, err := parseWishes(request.Fields, d)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	model, err := s.resolve(run.job.Model)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	in := Input{Model: model, Choice: wishes.choice, Options: wishes.options, Caller: run.job.Caller}
 	if info, ok := s.models.Known(model); ok && !info.Prompts {
@@ -109,11 +114,11 @@ func (run *jobRun) transcribe(ctx context.Context) (*Transcript, error) {
 		defer cancel()
 	}
 	if in.Resume, err = run.pieces(); err != nil {
-		return nil, err
+		return err
 	}
 	audio, err := run.audio(ctx, request.URL)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer audio.Close()
 	ctx, giveUp := context.WithCancelCause(ctx)
@@ -126,15 +131,18 @@ func (run *jobRun) transcribe(ctx context.Context) (*Transcript, error) {
 		run.done.Store(int64(done))
 	}
 	in.Kept = func(p Piece) { run.keep(run.keepPiece(p), giveUp) }
+	in.Opened = func(t Transcript) { run.events = newTranscriptEvents(wishes, t.Duration) }
 	in.Heard = func(segments []engine.Segment) { run.keep(run.keepText(segments), giveUp) }
 	t, err := s.transcriber.Transcribe(ctx, in)
 	switch {
 	case run.failed != nil:
-		return nil, run.failed
+		return run.failed
 	case err != nil && errors.Is(context.Cause(ctx), batcher.ErrDeadline):
-		err = fmt.Errorf("%w: %w", batcher.ErrDeadline, err)
+		return fmt.Errorf("%w: %w", batcher.ErrDeadline, err)
+	case err != nil:
+		return inDialect(err, d)
 	}
-	return t, inDialect(err, d)
+	return run.finish(t, d)
 }
 
 // keep gives a run up where something of it could not be kept.
@@ -225,28 +233,37 @@ func (run *jobRun) keepPiece(p Piece) error {
 	return run.office.store.AddPiece(run.job.ID, text, time.Duration(run.done.Load()))
 }
 
-// keepText keeps the events of segments that are final. A run that goes on with an earlier one's pieces is told of its segments again.
+// keepText keeps the events of segments that are final. A run that goes on with an earlier one's pieces is told of its segments again, and
+// their events are the same.
 func (run *jobRun) keepText(segments []engine.Segment) error {
-	var events [][]byte
+	var fresh [][]byte
 	for i := range segments {
+		events, err := run.events.heard(segments[i : i+1])
+		if err != nil {
+			return err
+		}
 		if run.told++; run.told > run.skip {
-			events = append(events, jobDelta(&segments[i], run.told == 1))
+			fresh = append(fresh, events...)
 		}
 	}
-	if len(events) == 0 {
+	if len(fresh) == 0 {
 		return nil
 	}
-	return run.office.store.AddText(run.job.ID, len(events), events)
+	return run.office.store.AddText(run.job.ID, run.told, fresh)
 }
 
 // finish keeps the result.
-func (run *jobRun) finish(t *Transcript) error {
+func (run *jobRun) finish(t *Transcript, d dialect) error {
 	s := run.office.server
 	result, err := encodeTranscript(t)
 	if err != nil {
 		return err
 	}
-	events := [][]byte{jobText(t), jobEvent{Type: eventDone}.bytes()}
+	text, err := run.events.done(t, d)
+	if err != nil {
+		return err
+	}
+	events := [][]byte{text, jobEvent{Type: eventDone}.bytes()}
 	if err := run.office.store.Finish(run.job.ID, secondsTime(t.Duration), result, events); err != nil {
 		return err
 	}
@@ -289,6 +306,8 @@ func (run *jobRun) hopeless(err error) bool {
 	case errors.As(err, &busy), errors.As(err, &storage), errors.As(err, &full), errors.As(err, &corrupt), run.failed != nil,
 		errors.Is(err, batcher.ErrQueueFull), errors.Is(err, batcher.ErrClosed), errors.Is(err, engine.ErrRegistryClosed), errors.Is(err, batcher.ErrFatal):
 		return false
+	case errors.Is(err, errCrashes):
+		return true
 	case errors.Is(err, batcher.ErrDeadline):
 		return true
 	case errors.As(err, &late):
