@@ -89,8 +89,8 @@ func speakLive(t *testing.T, url, format string, commit bool, pieceBytes int, tu
 	return items
 }
 
-// serveTiny serves a real model and returns the address, or skips the test where the model is not here.
-func serveTiny(t *testing.T) string {
+// serveTiny serves tiny.en and returns the address, or skips the test where the model is not here.
+func serveTiny(t *testing.T, settings whisper.Settings) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("real models are left out of short tests")
@@ -109,7 +109,7 @@ func serveTiny(t *testing.T) string {
 	}
 	t.Cleanup(func() { device.Close() })
 	registry := engine.NewRegistry(engine.RegistryConfig{Load: func(context.Context, string) (engine.Model, error) {
-		return whisper.Load(device, dir, "tiny.en", whisper.Settings{ShortContext: true})
+		return whisper.Load(device, dir, "tiny.en", settings)
 	}})
 	t.Cleanup(func() { registry.Close() })
 	s, err := server.New(server.Config{Models: []string{"tiny.en"}}, registry, zerolog.Nop())
@@ -173,7 +173,7 @@ func lawAt(t *testing.T, codec audioprep.RawCodec) func([]float32) []byte {
 // TestLive says the sample to a server with a real model, in every form that sound may have: it hears the same words each time, where
 // they were said.
 func TestLive(t *testing.T) {
-	url := serveTiny(t)
+	url := serveTiny(t, whisper.Settings{ShortContext: true})
 	text, err := os.ReadFile("testdata/sample.txt")
 	if err != nil {
 		t.Fatal(err)

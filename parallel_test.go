@@ -2,61 +2,26 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"sync"
 	"testing"
 
-	"github.com/rs/zerolog"
-
-	"hark/engine"
-	"hark/engine/cpu"
 	"hark/engine/whisper"
-	"hark/models"
-	"hark/server"
 )
 
 // TestManyAtOnce sends 64 clips at once to a server with a real model: each gets the very answer that it gets alone.
 func TestManyAtOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("real models are left out of short tests")
-	}
-	store, err := models.OpenStore("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, ok := store.Path("tiny.en")
-	if !ok && os.Getenv("CI") == "" {
-		t.Skip("model tiny.en is not here: make models")
-	}
-	device, err := cpu.New(cpu.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer device.Close()
-	registry := engine.NewRegistry(engine.RegistryConfig{Load: func(context.Context, string) (engine.Model, error) {
-		return whisper.Load(device, dir, "tiny.en", whisper.Settings{})
-	}})
-	defer registry.Close()
-	s, err := server.New(server.Config{Models: []string{"tiny.en"}}, registry, zerolog.Nop())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ts := httptest.NewServer(s.Handler())
-	defer ts.Close()
-	defer s.Shutdown(context.Background())
-
+	url := serveTiny(t, whisper.Settings{})
 	clips := clipsOf(t, "testdata/sample.wav", 16)
 	alone := make([]string, len(clips))
 	different := map[string]bool{}
 	for i, clip := range clips {
-		alone[i] = post(t, ts.URL, clip)
+		alone[i] = post(t, url, clip)
 		different[alone[i]] = true
 	}
 	if len(different) < len(clips)*3/4 {
@@ -66,7 +31,7 @@ func TestManyAtOnce(t *testing.T) {
 	for i := range 64 {
 		wg.Go(func() {
 			k := i % len(clips)
-			if got := post(t, ts.URL, clips[k]); got != alone[k] {
+			if got := post(t, url, clips[k]); got != alone[k] {
 				t.Errorf("clip %d:\namong 64 %s\nalone    %s", k, got, alone[k])
 			}
 		})

@@ -153,6 +153,8 @@ var flaws = []struct{ flaw, mustFail string }{
 	{"keys-everywhere", "T19.preflight T21.probes"},
 	{"no-keys", "T12.wrong-key T21.keyed"},
 	{"no-live-sessions", "T20.pcm-24khz T20.pcm-16khz T20.mulaw-8khz"},
+	{"changes-its-mind-live", "T20.pcm-24khz T20.pcm-16khz T20.mulaw-8khz"},
+	{"live-times-drift", "T20.pcm-24khz T20.pcm-16khz T20.mulaw-8khz"},
 	{"takes-24-khz-for-granted", "T20.pcm-16khz T20.mulaw-8khz"},
 	{"leaks-memory", "T22.memory"},
 }

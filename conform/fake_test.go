@@ -583,8 +583,24 @@ func (f *fake) live(w http.ResponseWriter, r *http.Request) {
 				form = wavForm{bits: 8, rate: 8000, channels: 1}
 			}
 			h := f.ear.hear(append(form.header(uint32(len(sound))), sound...))
-			text, _ := json.Marshal(map[string]any{"type": "conversation.item.input_audio_transcription.completed", "transcript": textOf(h.words)})
-			link.Write(r.Context(), websocket.MessageText, text)
+			say := func(kind string, members map[string]any) {
+				members["type"] = "conversation.item.input_audio_transcription." + kind
+				text, _ := json.Marshal(members)
+				link.Write(r.Context(), websocket.MessageText, text)
+			}
+			first := textOf(h.words[:min(2, len(h.words))])
+			rest := strings.TrimPrefix(textOf(h.words), first)
+			if f.has("changes-its-mind-live") {
+				first = "something else"
+			}
+			say("delta", map[string]any{"delta": first})
+			say("delta", map[string]any{"delta": rest})
+			end := float64(clipSeconds)
+			if f.has("live-times-drift") {
+				end *= 1.5
+			}
+			say("segment", map[string]any{"start": 0.0, "end": end, "text": textOf(h.words)})
+			say("completed", map[string]any{"transcript": textOf(h.words)})
 		}
 	}
 }

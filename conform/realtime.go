@@ -32,6 +32,9 @@ func (f liveFormat) encode(samples []int16) []byte {
 type liveEvent struct {
 	Type       string          `json:"type"`
 	Transcript string          `json:"transcript"`
+	Delta      string          `json:"delta"`
+	Start      float64         `json:"start"`
+	End        float64         `json:"end"`
 	Error      json.RawMessage `json:"error"`
 }
 
@@ -92,8 +95,11 @@ func (s *session) speak(ctx context.Context, link *websocket.Conn, format liveFo
 	return send(object{"type": "input_audio_buffer.commit"})
 }
 
-// hearken reads events up to the transcript of what was committed.
+// hearken reads events up to the transcript of what was committed. Deltas, if there are any, must be it, and segments lie within
+// the clip, one behind the other.
 func hearken(ctx context.Context, link *websocket.Conn) (string, error) {
+	const slack = 0.5 // seconds
+	shown, last := "", 0.0
 	for {
 		_, message, err := link.Read(ctx)
 		if err != nil {
@@ -104,7 +110,17 @@ func hearken(ctx context.Context, link *websocket.Conn) (string, error) {
 			return "", fmt.Errorf("an event is not JSON: %q", brief(string(message)))
 		}
 		switch e.Type {
+		case "conversation.item.input_audio_transcription.delta":
+			shown += e.Delta
+		case "conversation.item.input_audio_transcription.segment":
+			if e.Start < last || e.End < e.Start || e.End > clipSeconds+slack {
+				return "", fmt.Errorf("a segment lies from %.2f to %.2f s, after %.2f: the clip has %.2f s", e.Start, e.End, last, float64(clipSeconds))
+			}
+			last = e.Start
 		case "conversation.item.input_audio_transcription.completed":
+			if shown != "" && shown != e.Transcript {
+				return "", fmt.Errorf("the deltas are %q, the transcript is %q", brief(shown), brief(e.Transcript))
+			}
 			return e.Transcript, nil
 		case "error", "conversation.item.input_audio_transcription.failed":
 			return "", fmt.Errorf("%s", brief(string(message)))

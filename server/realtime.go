@@ -44,7 +44,7 @@ func (s *Server) realtime(w http.ResponseWriter, r *http.Request) {
 		err = s.admitLive()
 	}
 	if err != nil {
-		if !asksForWebSocket(r) {
+		if !asksForWebSocket(r) && r.ProtoMajor == 1 {
 			w.Header().Set("Upgrade", "websocket") // RFC 9110, section 15.5.22
 			w.Header().Set("Connection", "Upgrade")
 		}

@@ -59,7 +59,7 @@ func newLiveLink(s *Server, conn *websocket.Conn, settings *liveSettings, beta b
 		id: "sess_" + strings.ToLower(rand.Text()), expires: time.Now().Add(s.cfg.MaxLiveTime),
 		out: make(chan []byte, maxUnreadEvents), heard: make(chan struct{}, 1), ended: make(chan struct{}), quiet: make(chan struct{}),
 	}
-	l.tally.metrics = s.metrics
+	l.tally.metrics, l.tally.id = s.metrics, l.id
 	l.beta.Store(beta)
 	return l
 }

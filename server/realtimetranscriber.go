@@ -63,6 +63,7 @@ func (s *Server) warmLive(name string) {
 // liveTally counts what a session did, for its log line and the metrics.
 type liveTally struct {
 	metrics *metrics
+	id      string // the session's
 
 	mu       sync.Mutex
 	reason   string
@@ -118,7 +119,7 @@ func (t *liveTally) end(reason string, heard time.Duration) {
 func (t *liveTally) log(line *zerolog.Event) *zerolog.Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	line = line.Str("ended", t.reason).Float64("audio_s", t.heard.Seconds()).Int("turns", t.turns).Int("failed_turns", t.failed).Int("partials", t.partials)
+	line = line.Str("session", t.id).Str("ended", t.reason).Float64("audio_s", t.heard.Seconds()).Int("turns", t.turns).Int("failed_turns", t.failed).Int("partials", t.partials)
 	if t.firsts > 0 {
 		line = line.Float64("first_text_ms", inMillis(t.first/time.Duration(t.firsts)))
 	}
