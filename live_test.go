@@ -214,4 +214,16 @@ func TestLive(t *testing.T) {
 			}
 		})
 	}
+	t.Run("an item of several windows", func(t *testing.T) {
+		const times = 5
+		long := bytes.Repeat(pcmAt(16000)(plain), times)
+		item := speakLive(t, url, `{"type":"audio/pcm","rate":16000}`, true, 640, long)[0]
+		errors, missing, added := compareWords(slices.Repeat(want, times), words(item.text))
+		if errors > 2*times || missing > 1 || added > 1 {
+			t.Errorf("%d words are wrong, up to %d in a row are missing, up to %d added: %q", errors, missing, added, item.text)
+		}
+		if end := times * seconds; math.Abs(item.end-end) > 1 {
+			t.Errorf("the last segment ends at %.2f s, want about %.2f", item.end, end)
+		}
+	})
 }
