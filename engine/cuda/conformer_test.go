@@ -57,7 +57,8 @@ func TestLSTM(t *testing.T) {
 			for j, l := range layouts {
 				b.inBothOrders(func(order string) {
 					what := fmt.Sprint(c, l, order)
-					h, cell := b.put(b.random(c.sequences*c.hidden), c.sequences, c.hidden, l), b.put(b.random(c.sequences*c.hidden), c.sequences, c.hidden, layout{3, 1, true})
+					h := b.put(b.random(c.sequences*c.hidden), c.sequences, c.hidden, l)
+					cell := b.put(b.random(c.sequences*c.hidden), c.sequences, c.hidden, layout{3, 1, true})
 					for _, m := range []int{c.sequences - 1, 1, 0} {
 						var rows []int32
 						for i := range m {

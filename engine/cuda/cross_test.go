@@ -16,7 +16,8 @@ func TestCrossAttention(t *testing.T) {
 			l := attentionLayouts[i%len(attentionLayouts)]
 			b.inBothOrders(func(order string) {
 				const layers, slots = 2, 3
-				here, there := must(b.gpu.NewCross(layers, slots, c.length, c.width, c.heads)), must(b.cpu.NewCross(layers, slots, c.length, c.width, c.heads))
+				here := must(b.gpu.NewCross(layers, slots, c.length, c.width, c.heads))
+				there := must(b.cpu.NewCross(layers, slots, c.length, c.width, c.heads))
 				for round, lens := range [][slots]int{{c.length, 1, c.length - 7}, {12, 12, 12}} {
 					what := fmt.Sprint(c, l, order, round)
 					for layer := range layers {

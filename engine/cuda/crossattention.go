@@ -42,7 +42,8 @@ func (d *Device) CrossAttention(dst, q engine.Tensor, c engine.Cross, layer int,
 	}
 	grid.Y = len(chosen)
 	vprobs := view(probs)
-	args = append(from[:], at(keys), at(scales), i32(cc.room()), i32(cc.width), i32(cc.heads), groups, d.stage(chosen), found, flt(scoreScale(dh)), i32(m))
+	args = append(from[:], at(keys), at(scales), i32(cc.room()), i32(cc.width), i32(cc.heads), groups, d.stage(chosen), found,
+		flt(scoreScale(dh)), i32(m))
 	d.launch(fmt.Sprint("crossprobs", cc.columns, cc.kind(), suffix), grid, along(attentionThreads), 0, append(args, vprobs[:]...)...)
 }
 

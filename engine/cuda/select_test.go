@@ -102,8 +102,8 @@ func TestSelectMass(t *testing.T) {
 	})
 }
 
-// TestSelectDraws holds draws to the CPU's for the same points. Where a point is closer to the edge between two ids than rounding, either will
-// do: the sum up to the drawn one is looked at.
+// TestSelectDraws holds draws to the CPU's for the same points. Where a point is closer to the edge between two ids than rounding, either
+// will do.
 func TestSelectDraws(t *testing.T) {
 	onBoth(t, func(b *bench) {
 		for _, vocabulary := range []int{40, 3000} {
@@ -132,7 +132,8 @@ func TestSelectDraws(t *testing.T) {
 						}
 						differ++
 						if d := edgeDistance(one, rules[i], got[i].IDs[0]); d > 1e-5 {
-							t.Fatalf("temperature %v, point %v: drew %d, %v off its stretch; want %d", temperature, rules[i].Uniform, got[i].IDs[0], d, want[i].IDs[0])
+							t.Fatalf("temperature %v, point %v: drew %d, %v off its stretch; want %d",
+								temperature, rules[i].Uniform, got[i].IDs[0], d, want[i].IDs[0])
 						}
 					}
 					if differ > n/10 {

@@ -1,7 +1,8 @@
-// A decoder's cache of what an encoder made of a window. Decoding reads it more than anything else, so all is laid out for reading: of each
-// slot the keys are [head][length][W] and the values [head][W][length], heads being filled up to W columns and length to a multiple of 64, with
-// zeros. A lane of a tensor-core product so has 8 numbers of a row side by side, from memory to its registers with nothing between. A sum
-// doesn't care in which order it takes columns, nor softmax in which it takes positions, as long as both factors have the same.
+// A decoder's cache of what an encoder made of a window. Decoding reads it more than anything else, so all is laid out for reading: of
+// each slot the keys are [head][length][W] and the values [head][W][length], heads being filled up to W columns and length to a multiple
+// of 64, with zeros. A lane of a tensor-core product so has 8 numbers of a row side by side, from memory to its registers with nothing
+// between. A sum doesn't care in which order it takes columns, nor softmax in which it takes positions, as long as both factors have the
+// same.
 //
 // Numbers are of the storage format, or bytes with a scale for each column of a head, scales being [slot][keys, values][head][W].
 #pragma once

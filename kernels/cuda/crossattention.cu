@@ -1,5 +1,6 @@
-// A decoder's cross-attention, over the cache of cross.h. A block of crossattention is PART positions of one head, for one group of rows; what the parts
-// found is joined by crossjoin, in order. Which positions make a part is fixed, so that a row's result depends on nothing beside it.
+// A decoder's cross-attention, over the cache of cross.h. A block of crossattention is PART positions of one head, for one group of rows;
+// what the parts found is joined by crossjoin, in order. Which positions make a part is fixed, so that a row's result depends on nothing
+// beside it.
 //
 // parts is [row][head][part][W+2]: the values weighed, the greatest score, and the sum of the weights relative to it.
 #include "cross.h"
@@ -58,8 +59,8 @@ DEVICE void crossattention(const void *q, int ldq, int kindq, const typename Cac
   }
 }
 
-// crossjoin makes a row's result of its parts, of which there is room for count; a block is one head of one row, a thread one of W columns. The
-// first part keeps the greatest score and the sum of all weights. group_of is the row's group.
+// crossjoin makes a row's result of its parts, of which there is room for count; a block is one head of one row, a thread one of W
+// columns. The first part keeps the greatest score and the sum of all weights. group_of is the row's group.
 template <class T>
 DEVICE void crossjoin(float *parts, int count, const float *scales, int width, int heads, const int *groups, const int *group_of,
                       void *dst, int ldd, int kindd) {

@@ -7,6 +7,9 @@ enum { NOWHERE = 0x7fffffff };
 // MOST_WARPS is the most that a block has.
 enum { MOST_WARPS = 16 };
 
+// power is e^x, by one instruction and a multiplication.
+DEVICE float power(float x) { return exp2f_approx(x * 1.44269504f); }
+
 // Peak is that of a set of logits. NaN is never the greatest but spoils the sum; a set of -Inf sums up to nothing.
 struct Peak {
   float top; // -Inf if there is none
@@ -21,13 +24,13 @@ struct Peak {
   // add takes a logit whose id is above all before.
   DEVICE_MEMBER void add(float v, int id) {
     if (v > top) {
-      sum = sum * expf(top - v) + 1.f;
+      sum = sum * power(top - v) + 1.f;
       top = v;
       at = id;
     } else if (v == -INFINITY) {
       if (at == NOWHERE) at = id;
     } else {
-      sum += expf(v - top);
+      sum += power(v - top);
     }
   }
   // join takes what another set has.
@@ -40,7 +43,7 @@ struct Peak {
   // log_sum is the logarithm of the sum of all exp(logit).
   DEVICE_MEMBER float log_sum() const { return top == -INFINITY && sum == 0.f ? top : top + logf(sum); }
 
-  static DEVICE_MEMBER float decay(float from, float to) { return from == to ? 1.f : expf(from - to); }
+  static DEVICE_MEMBER float decay(float from, float to) { return from == to ? 1.f : power(from - to); }
 };
 
 // each calls f(logit, id) for those of the ids [from, to) of a row that are this thread's, in ascending order. It reads some ahead, which

@@ -5,7 +5,7 @@
 #include "peak.h"
 #include "reduce.h"
 
-template <class T> DEVICE void peaks(const void *logits, int ldl, int kindl, const int *ranges, float power, float *out) {
+template <class T> DEVICE void peaks(const void *logits, int ldl, int kindl, const int *ranges, float exponent, float *out) {
   __shared__ Peak shared[MOST_WARPS];
   __shared__ float sums[MOST_WARPS];
   const View<T> x(logits, ldl, kindl);
@@ -16,14 +16,14 @@ template <class T> DEVICE void peaks(const void *logits, int ldl, int kindl, con
   join_block(p, shared);
 
   float sum = 0.f;
-  if (power > 0) {
-    each(x, row, from, to, [&](float v, int) { sum += expf(power * (v - p.top)); });
+  if (exponent > 0) {
+    each(x, row, from, to, [&](float v, int) { sum += power(exponent * (v - p.top)); });
     sum = warp_sum(sum);
     if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = sum;
     __syncthreads();
     sum = 0.f;
     for (int i = 0; i < (int)blockDim.x / 32; i++) sum += sums[i];
-    sum *= expf(power * (p.top - p.log_sum()));
+    sum *= power(exponent * (p.top - p.log_sum()));
   }
   if (threadIdx.x) return;
   const int id = p.at == NOWHERE ? from : p.at; // where there are none but NaNs
@@ -35,5 +35,5 @@ template <class T> DEVICE void peaks(const void *logits, int ldl, int kindl, con
   out[3] = sum;
 }
 
-KERNELS(32 * MOST_WARPS, peaks, (const void *logits, int ldl, int kindl, const int *ranges, float power, float *out),
-        (logits, ldl, kindl, ranges, power, out))
+KERNELS(32 * MOST_WARPS, peaks, (const void *logits, int ldl, int kindl, const int *ranges, float exponent, float *out),
+        (logits, ldl, kindl, ranges, exponent, out))

@@ -2,9 +2,9 @@
 //
 //	score[i][j] = ((q[i] + bias[0])·k[j] + (q[i] + bias[1])·pos[middle-i+j]) * scale
 //
-// What a warp's 16 queries and a tile's keys meet of the positions lies along diagonals. The warp multiplies with all positions that any of them
-// meets, 16 more than there are keys, and shifts each row of the product to its place. A block's positions are a ring in shared memory:
-// from one tile of keys to the next they move on by as many.
+// What a warp's 16 queries and a tile's keys meet of the positions lies along diagonals. The warp multiplies with all positions that any
+// of them meets, 16 more than there are keys, and shifts each row of the product to its place. A block's positions are a ring in shared
+// memory: from one tile of keys to the next they move on by as many.
 #include "flash.h"
 
 // add_bias sets a to q plus 16 columns of a row of biases.

@@ -1,9 +1,9 @@
-// The convolutions before a FastConformer, each 3 x 3 over time and frequency, with stride 2 and padding 1: the first from one channel to all,
-// with a ReLU, the others keeping channels apart. Between them rows are times, with the channels of each frequency side by side. What is
-// 1 x 1 across channels is a product, and not here.
+// The convolutions before a FastConformer, each 3 x 3 over time and frequency, with stride 2 and padding 1: the first from one channel to
+// all, with a ReLU, the others keeping channels apart. Between them rows are times, with the channels of each frequency side by side. What
+// is 1 x 1 across channels is a product, and not here.
 //
-// The first convolution's output would be 16 times as large as what comes in, so it is never written: subsample makes the second one of it,
-// a frequency after the other, as it goes.
+// The first convolution's output would be some 60 times as large as what comes in, so it is never written: subsample makes the second
+// one's of it as it goes, a frequency after the other.
 #include "activation.h"
 #include "items.h"
 #include "vector.h"
@@ -104,7 +104,8 @@ DEVICE void subsample_next(const u16 *x, int before, const int *starts, const in
 #pragma unroll
     for (int t = 0; t < TAPS; t++) {
       const int r = 2 * s.row - 1 + t / SIDE, g = 2 * f - 1 + t % SIDE;
-      if (r >= 0 && r < s.length && g >= 0 && g < before) sum += taps[t * channels + c] * T::get(x[((size_t)(s.at + r) * before + g) * channels + c]);
+      if (r >= 0 && r < s.length && g >= 0 && g < before)
+        sum += taps[t * channels + c] * T::get(x[((size_t)(s.at + r) * before + g) * channels + c]);
     }
     dst[(size_t)blockIdx.x * frequencies * channels + i] = T::put(sum);
   }
