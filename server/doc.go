@@ -44,6 +44,20 @@
 // stops, what was said by then is transcribed, the client is told, and the link closed with 1001. Where a session's settings are
 // ignored, session.updated names them; where a message is wrong, an error event says so, and the session goes on.
 //
+// # Jobs
+//
+// Prefer: respond-async on any of the three calls, or POST /v1/jobs with the fields of /v1/transcribe, makes the request a job: 202 comes
+// once the upload has been received, its fields and the beginning of its audio have been found good, and both are on disk. A job runs
+// through the same batchers as everything else, for the same caller; it has no link that could be cut. Each window that is done is kept (see
+// package jobs), so that after a crash only what was running runs again. GET /v1/jobs/{id} says how it stands, .../events streams that with
+// the text as it becomes final, .../result answers as the call itself would have, in any format, until the job expires. Its webhook is
+// called when it's over. Idempotency-Key keeps a job that is sent again from being two.
+//
+// # URLs
+//
+// url names the audio instead of a file, in a form, a query or a JSON object, under the rules of package fetch. A job's file is got when
+// the job runs, and kept then; all that is known before is that its address may be called.
+//
 // # Headers
 //
 // Every answer has x-request-id (the client's own, if it sent a plain one). Transcripts also have X-Hark-Model, X-Hark-Device and

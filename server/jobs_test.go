@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
 	"github.com/rs/zerolog"
 
 	"hark/access"
@@ -562,6 +565,55 @@ func TestJobAcrossRestart(t *testing.T) {
 	}
 }
 
+// TestOfficialClientJob: OpenAI's own client makes a job by a header more, and fetches it where it is told to.
+func TestOfficialClientJob(t *testing.T) {
+	js := newJobServer(t, t.TempDir(), nil)
+	client := officialClient(js.testServer)
+	var answer *http.Response
+	_, err := client.Audio.Transcriptions.New(t.Context(), openai.AudioTranscriptionNewParams{
+		Model: "whisper-1", File: openai.File(bytes.NewReader(speechWAV(2, 1)), "clip.wav", "audio/wav"),
+	}, option.WithHeader("Prefer", "respond-async"), option.WithResponseInto(&answer))
+	if err != nil || answer.StatusCode != http.StatusAccepted || answer.Header.Get("Preference-Applied") != "respond-async" {
+		t.Fatalf("%v: %v", err, answer)
+	}
+	var job jobReport
+	eventually(t, "the job is done", func() bool {
+		if err := client.Get(t.Context(), strings.TrimPrefix(answer.Header.Get("Location"), "/v1/"), nil, &job); err != nil {
+			t.Fatal(err)
+		}
+		return job.Status == jobs.Done
+	})
+	var result openai.Transcription
+	if err := client.Get(t.Context(), strings.TrimPrefix(job.Answer, "/v1/"), nil, &result); err != nil || !strings.HasPrefix(result.Text, "heard ") {
+		t.Errorf("got %q, %v", result.Text, err)
+	}
+}
+
+// TestJobDeadline: a job that can't be ready in time fails and says so.
+func TestJobDeadline(t *testing.T) {
+	js := newJobServer(t, t.TempDir(), nil)
+	hold := make(chan struct{})
+	defer close(hold)
+	js.model.set(func(m *fakeModel) { m.hold = hold })
+	j := js.wait(t, js.submit(t, speechWAV(2, 1), "deadline_ms", "50").ID, jobs.Failed)
+	if *j.Error.Param != "deadline_ms" || j.Error.Status < 400 {
+		t.Errorf("got %+v", j.Error)
+	}
+}
+
+// TestJobTriedAgain: what fails by the server's fault is tried again, a few times.
+func TestJobTriedAgain(t *testing.T) {
+	js := newJobServer(t, t.TempDir(), nil)
+	js.model.set(func(m *fakeModel) { m.fail = errors.New("a bad moment") })
+	j := js.submit(t, speechWAV(2, 1))
+	eventually(t, "it was tried", func() bool { return js.jobs.tries(j.ID) > 0 })
+	if now := js.job(t, j.ID); now.Status != jobs.Queued {
+		t.Errorf("meanwhile the job is %s", now.Status)
+	}
+	js.model.set(func(m *fakeModel) { m.fail = nil })
+	js.wait(t, j.ID, jobs.Done)
+}
+
 // TestWebhook follows a job's webhook to its receiver.
 func TestWebhook(t *testing.T) {
 	got := make(chan *http.Request, 9)
@@ -736,6 +788,34 @@ func TestURLRebinds(t *testing.T) {
 	if lookups != 2 {
 		t.Errorf("%d lookups, want the second to be refused", lookups)
 	}
+}
+
+// FuzzStored: what may be read from the store, whoever wrote it, is a request and a transcript that answers can be made of, or an error.
+func FuzzStored(f *testing.F) {
+	f.Add([]byte(`{"openai":true,"task":1,"fields":{"model":["fake"],"response_format":["srt"]},"url":"http://a.example/"}`))
+	f.Add([]byte(`{"Result":{"Language":"en","Segments":[{"Start":1,"End":2.5,"Text":" a","Tokens":[1],"Words":[{"Text":" a","Start":1,"End":2}]}]},"Duration":3}`))
+	f.Add([]byte(`{"Result":{"Segments":[{"Start":1e308,"End":-1}]},"Duration":-1,"Task":9,"Lane":7}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if q, err := decodeRequest(text); err == nil {
+			parseWishes(q.Fields, q.dialect()) // must not panic
+		}
+		tr, err := decodeTranscript(text)
+		if err != nil {
+			return
+		}
+		again, err := encodeTranscript(tr)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if _, err := decodeTranscript(again); err != nil {
+			t.Fatalf("%q became %q: %v", text, again, err)
+		}
+		for _, format := range Formats() {
+			if _, err := present(tr, &wishes{format: format, segments: true, words: true}, dialect{openAI: true}); err != nil {
+				t.Fatalf("%q as %s: %v", text, format, err)
+			}
+		}
+	})
 }
 
 // FuzzFields: a body of fields makes the same fields however it's written, or an error for the client.

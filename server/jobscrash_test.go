@@ -50,7 +50,7 @@ func TestCrashingServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	model := newFakeModel("fake")
-	model.slow, model.info.MaxBatch = 80*time.Millisecond, 2
+	model.slow, model.info.MaxBatch = 80*time.Millisecond, 1
 	model.ran = func(text string) { fmt.Fprintf(ran, "%s%s\n", os.Getenv(crashDir+"_N"), text) }
 	registry := engine.NewRegistry(engine.RegistryConfig{Load: func(context.Context, string) (engine.Model, error) { return model, nil }})
 	s, err := New(Config{Models: []string{"fake"}, SpoolDir: dir, Jobs: store, WebhookKeys: testKeys}, registry, zerolog.Nop())
@@ -190,7 +190,7 @@ func TestJobsSurviveCrashes(t *testing.T) {
 		mu       sync.Mutex
 		accepted = map[int]string{} // ids by number
 		audio    = func(number int) []byte {
-			if number%3 == 0 {
+			if number%3 != 0 {
 				return stamped(long, number)
 			}
 			return stamped(short, number)
@@ -210,7 +210,7 @@ func TestJobsSurviveCrashes(t *testing.T) {
 				mu.Lock()
 				accepted[number] = report.ID
 				mu.Unlock()
-				if number%3 == 0 {
+				if number%3 != 0 {
 					c.follow(ctx, t, report.ID)
 				}
 			})

@@ -121,6 +121,9 @@ func (o *office) forecast(j *jobs.Job, r *jobReport) {
 		if left, ok := run.left(now); ok {
 			r.PredictedFinish = unix(now.Add(left))
 		}
+		if r.StartedAt == nil { // it's just about to
+			r.PredictedStart = unix(now)
+		}
 		return
 	}
 	position, ahead := 1, int64(0)

@@ -159,6 +159,10 @@ func (o *office) request(id string) (*jobRequest, error) {
 	if err != nil {
 		return nil, err
 	}
+	return decodeRequest(text)
+}
+
+func decodeRequest(text []byte) (*jobRequest, error) {
 	q := &jobRequest{}
 	if err := json.Unmarshal(text, q); err != nil {
 		return nil, fmt.Errorf("request of a job: %w", err)
