@@ -11,8 +11,8 @@ func TestPrecisionFor(t *testing.T) {
 		word, model string
 		want        cpu.Precision
 	}{
-		{"auto", "tiny.en", cpu.F32}, {"auto", "base", cpu.Int8}, {"auto", "never-counted", defaultPrecision},
-		{"f32", "base", cpu.F32}, {"int8", "base", cpu.Int8}, {"int8-fast", "base", cpu.Int8Fast},
+		{"auto", "tiny.en", cpu.Int8Encoder}, {"auto", "base", cpu.Int8}, {"auto", "never-counted", defaultPrecision},
+		{"f32", "base", cpu.F32}, {"int8-encoder", "base", cpu.Int8Encoder}, {"int8", "base", cpu.Int8}, {"int8-fast", "base", cpu.Int8Fast},
 	} {
 		if got := precisionFor(c.word, c.model); got != c.want {
 			t.Errorf("%s for %s: got %v, want %v", c.word, c.model, got, c.want)
@@ -27,6 +27,10 @@ func TestPrecisionCostsTooMuch(t *testing.T) {
 	defer delete(wordErrors, model)
 	if got := precisionFor("auto", model); got != cpu.F32 {
 		t.Errorf("0.23 points more: got %v, want f32", got)
+	}
+	wordErrors[model][cpu.Int8Encoder] = counted{clips: 59}
+	if got := precisionFor("auto", model); got != cpu.Int8Encoder {
+		t.Errorf("0.18 points more by the encoder: got %v, want int8-encoder", got)
 	}
 	wordErrors[model][cpu.Int8] = counted{clips: 59}
 	if got := precisionFor("auto", model); got != cpu.Int8 {

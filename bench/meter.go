@@ -30,6 +30,9 @@ type Op struct {
 // NewMeter returns a Meter for d.
 func NewMeter(d engine.Device) *Meter { return &Meter{Device: d, ops: map[string]*Op{}} }
 
+// Unwrap returns the device that computes.
+func (m *Meter) Unwrap() engine.Device { return m.Device }
+
 // Ops returns what was counted, the longest first.
 func (m *Meter) Ops() []Op {
 	m.mu.Lock()

@@ -147,6 +147,27 @@ type ManyRowsDevice interface {
 	ManyRows(w Linear)
 }
 
+// StepDevice is a device that may keep weights more exactly where only few rows at a time meet them, as in a decoder's steps. There
+// coarse weights save less time, since memory takes it, and cost more, since every step chooses.
+type StepDevice interface {
+	// ForSteps is the device to make such weights with. All that either makes works on both.
+	ForSteps() Device
+}
+
+// DeviceAs finds a T in a device, or in the one that it wraps and returns from a method Unwrap.
+func DeviceAs[T any](d Device) (t T, ok bool) {
+	for {
+		if t, ok := d.(T); ok {
+			return t, true
+		}
+		wrapper, ok := d.(interface{ Unwrap() Device })
+		if !ok {
+			return t, false
+		}
+		d = wrapper.Unwrap()
+	}
+}
+
 // DeviceInfo describes a device for people and for planning.
 type DeviceInfo struct {
 	// Kind is "cpu" or "cuda".

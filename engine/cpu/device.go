@@ -56,6 +56,7 @@ type machine struct {
 var (
 	_ engine.Device     = (*Device)(nil)
 	_ engine.HalfDevice = (*Device)(nil)
+	_ engine.StepDevice = (*Device)(nil)
 )
 
 // Config says how a device computes. The zero value is float32 on all cores.
@@ -96,6 +97,14 @@ func New(c Config) (*Device, error) {
 // At returns the device with another precision for what is made from now on. It is the same threads: closing one closes both. Handles
 // of any precision work on all.
 func (d *Device) At(p Precision) *Device { return &Device{d.machine, p} }
+
+// ForSteps is the device for the weights of a decoder's steps.
+func (d *Device) ForSteps() engine.Device {
+	if d.precision == Int8Encoder {
+		return d.At(F32)
+	}
+	return d
+}
 
 // Precision is that of the weights made now.
 func (d *Device) Precision() Precision { return d.precision }

@@ -12,12 +12,14 @@ const (
 	// Int8 has weights in eight bits per output and activations in eight, with a second byte where a number is far above its row's
 	// mean. Attention likewise: queries and distributions are such activations, keys and values bytes.
 	Int8
+	// Int8Encoder is Int8 but for the weights of a decoder's steps, which are as in F32.
+	Int8Encoder
 	// Int8Fast has a layer's activations in eight bits alone, except for what the output layer reads, and weights in seven bits where
 	// the CPU lacks VNNI. It is a little faster than Int8 and errs twice as much.
 	Int8Fast
 )
 
-var precisionNames = [...]string{"f32", "int8", "int8-fast"}
+var precisionNames = [...]string{"f32", "int8", "int8-encoder", "int8-fast"}
 
 // String returns the name that ParsePrecision takes.
 func (p Precision) String() string {
@@ -39,4 +41,4 @@ func ParsePrecision(name string) (p Precision, ok bool) {
 
 // fine reports whether a linear of n outputs and k inputs takes rows of up to two bytes. An output layer, of far more outputs than a
 // graph is wide, always does: its near ties are what decides between tokens.
-func (p Precision) fine(n, k int) bool { return p == Int8 || n > 8*k }
+func (p Precision) fine(n, k int) bool { return p != Int8Fast || n > 8*k }

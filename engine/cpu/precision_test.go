@@ -19,7 +19,7 @@ func relativeError(got, want []float32) float64 {
 }
 
 func TestParsePrecision(t *testing.T) {
-	for _, p := range []Precision{F32, Int8, Int8Fast} {
+	for _, p := range []Precision{F32, Int8, Int8Encoder, Int8Fast} {
 		if got, ok := ParsePrecision(p.String()); !ok || got != p {
 			t.Errorf("%v: got %v, %v", p, got, ok)
 		}
@@ -49,6 +49,24 @@ func TestPrecisionsAgree(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestForSteps has only Int8Encoder make other weights for a decoder's steps, by numbers that bytes don't keep.
+func TestForSteps(t *testing.T) {
+	d := newDevice(t, 1)
+	for _, p := range []Precision{F32, Int8, Int8Encoder, Int8Fast} {
+		w := []float32{1, 0.001, 1, 1, 0.001, 1} // halves they are not
+		got := make([]float32, 2)
+		for i, dev := range []engine.Device{d.At(p), d.At(p).ForSteps()} {
+			must(dev.NewLinear(w, nil, 2, 3)).(*linear).row(1, w[3:])
+			got[i] = w[4]
+			w[4] = 0.001
+		}
+		exact := [2]bool{got[0] == 0.001, got[1] == 0.001}
+		if want := [2]bool{p == F32, p == F32 || p == Int8Encoder}; exact != want {
+			t.Errorf("%v: weights are exact (usual, for steps): %v, want %v", p, exact, want)
+		}
 	}
 }
 

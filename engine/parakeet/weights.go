@@ -124,7 +124,7 @@ func (l *loader) newLinear(w, bias []float32, n, k int) engine.Linear {
 	}
 	linear, err := l.dev.NewLinear(w, bias, n, k)
 	l.err = err
-	if d, ok := l.dev.(engine.ManyRowsDevice); ok && l.many && err == nil {
+	if d, ok := engine.DeviceAs[engine.ManyRowsDevice](l.dev); ok && l.many && err == nil {
 		d.ManyRows(linear)
 	}
 	return linear

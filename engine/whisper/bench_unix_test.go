@@ -44,7 +44,7 @@ func eachReal(b *testing.B, f func(b *testing.B, dev engine.Device, dir, name st
 		b.Fatal(err)
 	}
 	for _, name := range []string{"tiny.en", "base"} {
-		for _, p := range []cpu.Precision{cpu.F32, cpu.Int8} {
+		for _, p := range []cpu.Precision{cpu.F32, cpu.Int8Encoder, cpu.Int8} {
 			b.Run(fmt.Sprintf("%s/%v", name, p), func(b *testing.B) {
 				dir, ok := store.Path(name)
 				if !ok {

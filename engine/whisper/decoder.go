@@ -29,6 +29,10 @@ type decoder struct {
 	// probs holds cross-attention rows for alignment, [heads*rows][positions], as reserveProbs shaped it last.
 	probs   engine.Tensor
 	buffers []engine.Buffer
+	rows    struct { // of a pass, as split leaves them
+		ids, positions, windows []int32
+		places                  []engine.CacheRow
+	}
 
 	alignment [][]int // alignment heads by layer
 }
@@ -59,7 +63,6 @@ func loadDecoder(l *loader, c Config, slots, windows, logitRows int) *decoder {
 			selfOut:   l.linear(name{ct2 + "self_attention/linear_1", hf + "self_attn.out_proj"}, d, d),
 			crossNorm: l.norm(name{ct2 + "attention/layer_norm", hf + "encoder_attn_layer_norm"}, d),
 			crossQ:    l.linear(name{ct2 + "attention/linear_0", hf + "encoder_attn.q_proj"}, d, d),
-			crossKV:   l.stacked(ct2+"attention/linear_1", d, hf+"encoder_attn.k_proj", hf+"encoder_attn.v_proj"),
 			crossOut:  l.linear(name{ct2 + "attention/linear_2", hf + "encoder_attn.out_proj"}, d, d),
 			ffNorm:    l.norm(name{ct2 + "ffn/layer_norm", hf + "final_layer_norm"}, d),
 			fc1:       l.linear(name{ct2 + "ffn/linear_0", hf + "fc1"}, 4*d, d),
@@ -67,6 +70,12 @@ func loadDecoder(l *loader, c Config, slots, windows, logitRows int) *decoder {
 		})
 	}
 	m.norm = l.norm(name{"decoder/layer_norm", "decoder.layer_norm"}, d)
+	l.many = true // all positions of a window at once
+	for i := range m.layers {
+		ct2, hf := fmt.Sprintf("decoder/layer_%d/attention/linear_1", i), fmt.Sprintf("decoder.layers.%d.encoder_attn.", i)
+		m.layers[i].crossKV = l.stacked(ct2, d, hf+"k_proj", hf+"v_proj")
+	}
+	l.many = false
 	m.alignment = make([][]int, c.DecoderLayers)
 	for _, h := range c.AlignmentHeads {
 		m.alignment[h[0]] = append(m.alignment[h[0]], h[1])
@@ -106,17 +115,23 @@ func (m *decoder) listen(window int32, positions engine.Tensor) {
 	}
 }
 
+// split takes rows apart, into memory that the next call uses again.
+func (m *decoder) split(rows []row) (ids, positions []int32, places []engine.CacheRow, windows []int32) {
+	r := &m.rows
+	r.ids, r.positions, r.places, r.windows = r.ids[:0], r.positions[:0], r.places[:0], r.windows[:0]
+	for _, row := range rows {
+		r.ids, r.positions, r.windows = append(r.ids, row.token), append(r.positions, row.position), append(r.windows, row.window)
+		r.places = append(r.places, engine.CacheRow{Slot: row.slot, Position: row.position})
+	}
+	return r.ids, r.positions, r.places, r.windows
+}
+
 // forward runs rows, at most maxRows, and leaves their last hidden states, normed, in the first len(rows)
 // rows of m.h. With align, the alignment heads' cross-attention goes to m.probs, head after head
 // in the order of m.alignment; all rows must then belong to one window. tap is as encoder.run's.
 func (m *decoder) forward(rows []row, align bool, tap func(stage string, t engine.Tensor)) {
 	n := len(rows)
-	ids, positions := make([]int32, n), make([]int32, n)
-	places, windows := make([]engine.CacheRow, n), make([]int32, n)
-	for i, r := range rows {
-		ids[i], positions[i], windows[i] = r.token, r.position, r.window
-		places[i] = engine.CacheRow{Slot: r.slot, Position: r.position}
-	}
+	ids, positions, places, windows := m.split(rows)
 	x, h, att, q := m.x.Slice(0, n), m.h.Slice(0, n), m.att.Slice(0, n), m.q.Slice(0, n)
 	qkv, ff := m.qkv.Slice(0, n), m.ff.Slice(0, n)
 	none := engine.Tensor{}

@@ -128,7 +128,9 @@ func (e *encoder) run(frames []int, tap func(stage string, t engine.Tensor)) eng
 		e.dev.LayerNorm(h, x, l.ffNorm)
 		e.dev.Linear(ff, h, l.fc1, engine.GELU, none)
 		e.dev.Linear(x, ff, l.fc2, engine.NoActivation, x)
-		show(fmt.Sprintf("block%d", i), x)
+		if tap != nil {
+			tap(fmt.Sprintf("block%d", i), x)
+		}
 	}
 	e.dev.LayerNorm(h, x, e.norm)
 	show("final", h)

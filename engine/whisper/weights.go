@@ -21,6 +21,14 @@ type loader struct {
 	scratch []float32 // reused: a device copies what it is given
 }
 
+// weigher is the device to make a linear layer with.
+func (l *loader) weigher() engine.Device {
+	if d, ok := engine.DeviceAs[engine.StepDevice](l.dev); ok && !l.many {
+		return d.ForSteps()
+	}
+	return l.dev
+}
+
 // name is one tensor's name in both forms.
 type name struct{ ct2, hf string }
 
@@ -93,7 +101,7 @@ func (l *loader) matrix(at name, bias []float32, n, k int) engine.Linear {
 		return nil
 	}
 	var linear engine.Linear
-	if half, ok := l.dev.(engine.HalfDevice); ok && t.DType == models.F16 {
+	if half, ok := engine.DeviceAs[engine.HalfDevice](l.weigher()); ok && t.DType == models.F16 {
 		linear, l.err = half.NewLinearHalf(t.Data, bias, n, k)
 		return l.made(linear)
 	}
@@ -126,14 +134,14 @@ func (l *loader) newLinear(w, bias []float32, n, k int) engine.Linear {
 	if l.err != nil {
 		return nil
 	}
-	linear, err := l.dev.NewLinear(w, bias, n, k)
+	linear, err := l.weigher().NewLinear(w, bias, n, k)
 	l.err = err
 	return l.made(linear)
 }
 
 // made tells the device what a new linear layer is for.
 func (l *loader) made(linear engine.Linear) engine.Linear {
-	if d, ok := l.dev.(engine.ManyRowsDevice); ok && l.many && l.err == nil {
+	if d, ok := engine.DeviceAs[engine.ManyRowsDevice](l.dev); ok && l.many && l.err == nil {
 		d.ManyRows(linear)
 	}
 	return linear
