@@ -14,9 +14,9 @@ import (
 // adapter answers one call of another server's API. What lies between its fields and its answer is the same for all calls.
 type adapter interface {
 	// translate replaces the fields of the upload by hark's, of which query are more. What it leaves out it says to w.
-	translate(ctx context.Context, up *upload, query url.Values, w *warner) error
-	// adjust changes what no field can say, knowing the model, as far as anything is known of it yet.
-	adjust(v *wishes, model engine.ModelInfo)
+	translate(up *upload, query url.Values, w *warner) error
+	// adjust changes what no field can say, knowing the file, and the model as far as anything is known of it yet.
+	adjust(ctx context.Context, v *wishes, up *upload, model engine.ModelInfo) error
 	// render makes the answer's body.
 	render(r *http.Request, t *Transcript, v *wishes) (contentType string, text []byte, err error)
 }
@@ -52,7 +52,7 @@ func (s *Server) adapt(r *http.Request, a adapter) (*reply, error) {
 		up.fields = fields{}
 	}
 	var w warner
-	if err := a.translate(r.Context(), up, query, &w); err != nil {
+	if err := a.translate(up, query, &w); err != nil {
 		return nil, err
 	}
 	wishes, model, err := s.understand(up, r, dialect{})
@@ -60,7 +60,9 @@ func (s *Server) adapt(r *http.Request, a adapter) (*reply, error) {
 		return nil, err
 	}
 	info, _ := s.models.Known(model)
-	a.adjust(wishes, info)
+	if err := a.adjust(r.Context(), wishes, up, info); err != nil {
+		return nil, err
+	}
 	wishes.warnings = append(w.warnings, wishes.warnings...)
 	rec.format, rec.warnings = wishes.format, wishes.warnings
 	received := time.Since(begin)

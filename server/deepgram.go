@@ -16,7 +16,8 @@ import (
 	"hark/engine"
 )
 
-// deepgram is POST /v1/listen of Deepgram's API for recorded audio: the body is the audio, every wish a parameter of the URL.
+// deepgram is POST /v1/listen of Deepgram's API for recorded audio: the body is the audio, or JSON with
+// where it is, and every wish a parameter of the URL.
 type deepgram struct {
 	served     func(model string) bool
 	hash       string // of the audio
@@ -43,10 +44,7 @@ func (s *Server) newDeepgram() adapter {
 	}}
 }
 
-func (c *deepgram) translate(ctx context.Context, up *upload, query url.Values, w *warner) error {
-	if up.audio == nil {
-		return badField("url", "unsupported_parameter", "audio by its URL is not supported here: send it as the body")
-	}
+func (c *deepgram) translate(up *upload, query url.Values, w *warner) error {
 	theirs := fields{}
 	for name, values := range query {
 		theirs[name] = values
@@ -103,24 +101,20 @@ func (c *deepgram) translate(ctx context.Context, up *upload, query url.Values, 
 			f[name] = values
 		}
 	}
-	up.fields = f
-	return c.sum(ctx, up)
-}
-
-// sum hashes the audio.
-func (c *deepgram) sum(ctx context.Context, up *upload) error {
-	h := sha256.New()
-	if up.audio != nil {
-		if _, err := io.Copy(h, up.audio.reader(ctx)); err != nil {
-			return err
-		}
+	if up.audio == nil { // the body is {"url": …}
+		f["url"] = up.fields["url"]
 	}
-	c.hash = hex.EncodeToString(h.Sum(nil))
+	up.fields = f
 	return nil
 }
 
-func (c *deepgram) adjust(v *wishes, model engine.ModelInfo) {
+// adjust also hashes the audio.
+func (c *deepgram) adjust(ctx context.Context, v *wishes, up *upload, model engine.ModelInfo) error {
 	v.options.WordTimestamps = v.options.WordTimestamps && (model.WordTimes || model.Name == "")
+	h := sha256.New()
+	_, err := io.Copy(h, up.audio.reader(ctx))
+	c.hash = hex.EncodeToString(h.Sum(nil))
+	return err
 }
 
 // The answer's shape.

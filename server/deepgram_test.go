@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -117,6 +119,18 @@ func TestDeepgramErrors(t *testing.T) {
 	check(ts.deepgram(t, "model=other", clip), 404, "Not Found", "there is no model")
 	check(ts.deepgram(t, "", []byte("just some words, and no sound at all")), 415, "Unsupported Media Type", "is not supported")
 	check(ts.with(t, "POST", "/v1/listen", bytes.NewReader(clip), "Authorization", "Token wrong"), 401, "INVALID_AUTH", "does not know")
-	check(ts.with(t, "POST", "/v1/listen", strings.NewReader(`{"url":"https://example.org/a.wav"}`), "Content-Type", "application/json",
-		"Authorization", "Token "+bobKey), 400, "Bad Request", "by its URL")
+	check(ts.with(t, "POST", "/v1/listen", strings.NewReader(`{"url":"http://127.0.0.1/a.wav"}`), "Content-Type", "application/json",
+		"Authorization", "Token "+bobKey), 400, "Bad Request", "private")
+}
+
+func TestDeepgramURL(t *testing.T) {
+	clip := speechWAV(1, 1)
+	files := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(clip) }))
+	defer files.Close()
+	ts := newTestServer(t, func(c *Config) { c.FetchPrivate = true })
+	a := ts.with(t, "POST", "/v1/listen?punctuate=true", strings.NewReader(`{"url":"`+files.URL+`/a.wav"}`), "Content-Type", "application/json")
+	sum := sha256.Sum256(clip)
+	if a.status != 200 || !strings.Contains(a.body, `"transcript":"heard `) || !strings.Contains(a.body, hex.EncodeToString(sum[:])) {
+		t.Errorf("got %d %s", a.status, a.body)
+	}
 }

@@ -29,7 +29,7 @@ const inferenceStep = 0.2
 
 func newInference() adapter { return &inference{} }
 
-func (c *inference) translate(_ context.Context, up *upload, query url.Values, w *warner) error {
+func (c *inference) translate(up *upload, query url.Values, w *warner) error {
 	f := up.fields
 	f.addQuery(query)
 	for _, name := range []string{"offset_t", "duration"} {
@@ -85,7 +85,7 @@ func (c *inference) translate(_ context.Context, up *upload, query url.Values, w
 }
 
 // adjust makes the ladder of temperatures. As there, a model of one language hears that one, whatever was asked for.
-func (c *inference) adjust(v *wishes, model engine.ModelInfo) {
+func (c *inference) adjust(_ context.Context, v *wishes, _ *upload, model engine.ModelInfo) error {
 	v.options.WordTimestamps = c.words && v.format == VerboseJSON && model.WordTimes
 	first := 0.0
 	if len(v.options.Temperatures) > 0 {
@@ -106,6 +106,7 @@ func (c *inference) adjust(v *wishes, model engine.ModelInfo) {
 		v.options.Language, v.options.Task = model.Languages[0], engine.Transcribe
 		v.warn("language and translate are ignored: the model %s knows one language", model.Name)
 	}
+	return nil
 }
 
 // inferenceTranscript is whisper.cpp's verbose_json, without the probabilities of languages.
