@@ -3,7 +3,7 @@
 //
 // It is a module of its own, so that go build ./... does not see it. Run it by go generate in the folder above, or
 //
-//	go run -C _gen . [-check | -report sm_80,sm_90]
+//	go run -C _gen . [-check | -report all | -report sm_80,sm_90]
 //
 // -check compares with the files that are there and fails where they differ. -report assembles those files with ptxas and prints what
 // each kernel takes of a GPU; it fails where a register was spilled. Both libraries come from wheels: see scripts/cuda/setup.sh.
@@ -11,11 +11,15 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // architectures are the virtual ones that PTX is made for, by the end of the file's name. Later GPUs take the first.
@@ -24,7 +28,7 @@ var architectures = []struct{ suffix, name string }{{".ptx", "compute_80"}, {".s
 func main() {
 	dir := flag.String("dir", "..", "folder of the kernels")
 	check := flag.Bool("check", false, "compare, write nothing")
-	archs := flag.String("report", "", "architectures to assemble the PTX for, as sm_80,sm_90")
+	archs := flag.String("report", "", "architectures to assemble the PTX for, as sm_80,sm_90, or all")
 	flag.Parse()
 	err := error(nil)
 	if *archs != "" {
@@ -52,27 +56,60 @@ func generate(dir string, check bool) error {
 	if err != nil {
 		return err
 	}
-	var stale []string
+	var all []output
 	for _, s := range sources {
 		for _, a := range architectures {
-			ptx, err := n.ptxFor(s, headers, a.name)
-			if err != nil {
-				return err
-			}
-			path := filepath.Join(dir, strings.TrimSuffix(s.name, ".cu")+a.suffix)
-			if !check {
-				if err := os.WriteFile(path, ptx, 0o644); err != nil {
-					return err
-				}
-			} else if old, err := os.ReadFile(path); err != nil || !bytes.Equal(old, ptx) {
-				stale = append(stale, filepath.Base(path))
-			}
+			all = append(all, output{s, a.name, filepath.Join(dir, strings.TrimSuffix(s.name, ".cu")+a.suffix), nil})
+		}
+	}
+	err = each(all, func(o *output) (err error) {
+		o.ptx, err = n.ptxFor(o.source, headers, o.arch)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if check {
+		return compare(all)
+	}
+	return each(all, func(o *output) error { return os.WriteFile(o.path, o.ptx, 0o644) })
+}
+
+// output is a file to be made of a source.
+type output struct {
+	source     source
+	arch, path string
+	ptx        []byte
+}
+
+// compare fails where files are not what was made now.
+func compare(all []output) error {
+	var stale []string
+	for _, o := range all {
+		if old, err := os.ReadFile(o.path); err != nil || !bytes.Equal(old, o.ptx) {
+			stale = append(stale, filepath.Base(o.path))
 		}
 	}
 	if len(stale) > 0 {
 		return fmt.Errorf("stale: %s: run go generate in kernels/cuda", strings.Join(stale, ", "))
 	}
 	return nil
+}
+
+// each does something with all items, as many at once as there are processors, and returns what failed.
+func each[T any](items []T, do func(item *T) error) error {
+	failed := make([]error, len(items))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(items); i = next.Add(1) - 1 {
+				failed[i] = do(&items[i])
+			}
+		})
+	}
+	workers.Wait()
+	return errors.Join(failed...)
 }
 
 // read reads the files of a pattern, by name.

@@ -38,6 +38,9 @@ var limitsOf = map[string]limits{
 // report assembles a folder's PTX for some architectures and prints a table of what a kernel takes on each: registers of a thread, blocks
 // that fit a multiprocessor, and warps that makes.
 func report(dir string, archs []string) error {
+	if archs[0] == "all" {
+		archs = slices.SortedFunc(maps.Keys(limitsOf), func(a, b string) int { return number(a[3:]) - number(b[3:]) })
+	}
 	ptxas, err := findPtxas(filepath.Join(dir, "..", ".."))
 	if err != nil {
 		return err
@@ -46,7 +49,7 @@ func report(dir string, archs []string) error {
 	if err != nil {
 		return err
 	}
-	found := map[string]map[string]usage{} // by kernel and architecture
+	var jobs []job
 	for _, arch := range archs {
 		if _, ok := limitsOf[arch]; !ok {
 			return fmt.Errorf("architecture %s is unknown", arch)
@@ -56,12 +59,28 @@ func report(dir string, archs []string) error {
 			return err
 		}
 		for _, p := range paths {
-			if err := assemble(ptxas, p, arch, found); err != nil {
-				return err
+			jobs = append(jobs, job{path: p, arch: arch})
+		}
+	}
+	if err := each(jobs, func(j *job) error { return j.assemble(ptxas) }); err != nil {
+		return err
+	}
+	found := map[string]map[string]usage{} // by kernel and architecture
+	for _, j := range jobs {
+		for kernel, u := range j.found {
+			if found[kernel] == nil {
+				found[kernel] = map[string]usage{}
 			}
+			found[kernel][j.arch] = u
 		}
 	}
 	return printTable(found, rings, archs)
+}
+
+// job is a file to be assembled for an architecture.
+type job struct {
+	path, arch string
+	found      map[string]usage // by kernel
 }
 
 // printTable prints a line for each kernel. The error is that registers were spilled.
@@ -121,7 +140,6 @@ func ptxOf(dir, arch string) ([]string, error) {
 }
 
 var (
-	entryLine = regexp.MustCompile(`Compiling entry function '(\w+)'`)
 	spillLine = regexp.MustCompile(`(\d+) bytes spill stores`)
 	usedLine  = regexp.MustCompile(`Used (\d+) registers`)
 	smemField = regexp.MustCompile(`(\d+) bytes smem`)
@@ -129,32 +147,30 @@ var (
 	tileLine  = regexp.MustCompile(`(?m)^ +(?:MATMUL|CONV)\((\w+_)##type, T, \w+, (\d+), (\d+), (\d+), \d+, \d+, (\d+)(?:, \d+)?\)`)
 )
 
-// assemble runs ptxas on a file and adds what it says of each kernel.
-func assemble(ptxas, path, arch string, found map[string]map[string]usage) error {
-	ptx, err := os.ReadFile(path)
+// assemble runs ptxas and reads what it says of each kernel.
+func (j *job) assemble(ptxas string) error {
+	ptx, err := os.ReadFile(j.path)
 	if err != nil {
 		return err
 	}
-	out, err := exec.Command(ptxas, "-v", "-arch="+arch, path, "-o", os.DevNull).CombinedOutput()
+	out, err := exec.Command(ptxas, "-v", "-arch="+j.arch, j.path, "-o", os.DevNull).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("%s for %s: %w\n%s", path, arch, err, out)
+		return fmt.Errorf("%s for %s: %w\n%s", j.path, j.arch, err, out)
 	}
 	most := map[string]int{}
 	for _, m := range threads.FindAllStringSubmatch(string(ptx), -1) {
 		most[m[1]] = number(m[2])
 	}
-	for _, text := range strings.Split(string(out), "ptxas info    : Compiling entry")[1:] {
-		kernel := entryLine.FindStringSubmatch("Compiling entry" + text)[1]
-		if found[kernel] == nil {
-			found[kernel] = map[string]usage{}
-		}
+	j.found = map[string]usage{}
+	for _, text := range strings.Split(string(out), "Compiling entry function '")[1:] {
+		kernel, text, _ := strings.Cut(text, "'")
 		field := func(re *regexp.Regexp) int {
 			if m := re.FindStringSubmatch(text); m != nil {
 				return number(m[1])
 			}
 			return 0
 		}
-		found[kernel][arch] = usage{threads: most[kernel], registers: field(usedLine), spilled: field(spillLine), shared: field(smemField)}
+		j.found[kernel] = usage{threads: most[kernel], registers: field(usedLine), spilled: field(spillLine), shared: field(smemField)}
 	}
 	return nil
 }
