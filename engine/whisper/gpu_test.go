@@ -47,3 +47,10 @@ func TestGPUToyTurbo(t *testing.T) {
 		t.Run(s.String(), func(t *testing.T) { checkToyTurbo(t, sharedGPU(t, s), most) })
 	}
 }
+
+// TestGPUToyTurboBytes holds a GPU that keeps the encoder's output in bytes to the same.
+func TestGPUToyTurboBytes(t *testing.T) {
+	library, _ := emu.Driver(t)
+	dev := openGPU(t, cuda.Config{Driver: driver.Config{Library: library}, CuBLAS: "off", CrossBytes: true})
+	checkToyTurbo(t, dev, gpuTolerances[cuda.F16])
+}
