@@ -328,3 +328,18 @@ func TestFinish(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestDoubtfulHypothesesAreNotShown(t *testing.T) {
+	for _, c := range []struct {
+		seconds              float64
+		logProb, compression float64
+		want                 bool
+	}{
+		{1, -0.9, 1, true}, {5, -0.9, 1, false}, {5, -0.3, 1, true}, {1, -0.3, 3, false}, {20, -0.3, 2.4, true},
+	} {
+		result := &engine.Result{Segments: []engine.Segment{{AvgLogProb: c.logProb, CompressionRatio: c.compression}}}
+		if got := credible(result, int(c.seconds*audioprep.SampleRate)); got != c.want {
+			t.Errorf("%+v: got %v", c, got)
+		}
+	}
+}
