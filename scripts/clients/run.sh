@@ -30,7 +30,7 @@ ready() {
 # serve starts the server with flags and waits until it is ready: $server is its process, $base its URL. Port 0 takes a free port; the
 # log says which.
 serve() {
-    "$hark" serve --addr 127.0.0.1:0 --log-format json "$@" 2>"$work/log" &
+    "$hark" serve --addr 127.0.0.1:0 --log-format json --jobs-dir "$work/jobs" "$@" 2>"$work/log" &
     server=$!
     for _ in $(seq 240); do
         if ready; then
