@@ -202,7 +202,7 @@ func TestCheck(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	hold := make(chan struct{})
-	f, url := at(t, Config{MaxBytes: 10, IdleTimeout: 200 * time.Millisecond}, func(w http.ResponseWriter, r *http.Request) {
+	f, url := at(t, Config{MaxBytes: 10}, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/fits":
 			io.WriteString(w, "0123456789")
@@ -231,6 +231,8 @@ func TestBounds(t *testing.T) {
 		}
 	})
 	t.Cleanup(func() { close(hold) })
+	hasty := New(Config{AllowPrivate: true, IdleTimeout: 200 * time.Millisecond})
+	t.Cleanup(hasty.Close)
 	var got bytes.Buffer
 	if _, err := f.Fetch(t.Context(), url+"/fits", &got); err != nil || got.Len() != 10 {
 		t.Errorf("what just fits: got %d bytes, %v", got.Len(), err)
@@ -239,8 +241,6 @@ func TestBounds(t *testing.T) {
 		"/said":   isA[*SizeError],
 		"/unsaid": isA[*SizeError],
 		"/zipped": isA[*SizeError],
-		"/silent": isA[*TimeError],
-		"/stalls": isA[*TimeError],
 		"/gone":   isA[*StatusError],
 		"/breaks": isA[*NetworkError],
 	} {
@@ -251,6 +251,12 @@ func TestBounds(t *testing.T) {
 		}
 		if err != nil && strings.Contains(err.Error(), "127.0.0.1") && !isA[*NetworkError](err) {
 			t.Errorf("%s: the error repeats the URL: %v", path, err)
+		}
+	}
+	for _, path := range []string{"/silent", "/stalls"} {
+		var late *TimeError
+		if _, err := hasty.Fetch(t.Context(), url+path, io.Discard); !errors.As(err, &late) || !late.Idle {
+			t.Errorf("%s: got %v, want a *TimeError of a pause", path, err)
 		}
 	}
 	own := errors.New("no room")
