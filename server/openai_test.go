@@ -90,6 +90,71 @@ func TestOfficialClient(t *testing.T) {
 	})
 }
 
+// TestOfficialClientStreams reads every event of streams, stops early and sees errors before and inside one.
+func TestOfficialClientStreams(t *testing.T) {
+	ts := newStreamServer(t)
+	client := officialClient(ts, option.WithMaxRetries(0))
+	recording := speechWAV(100, 1)
+	params := func() openai.AudioTranscriptionNewParams {
+		return openai.AudioTranscriptionNewParams{Model: "gpt-4o-transcribe", File: openai.File(bytes.NewReader(recording), "clip.wav", "audio/wav"),
+			Include: []openai.TranscriptionInclude{openai.TranscriptionIncludeLogprobs}}
+	}
+	t.Run("whole", func(t *testing.T) {
+		stream := client.Audio.Transcriptions.NewStreaming(t.Context(), params())
+		deltas, tokens, done := "", 0, ""
+		for stream.Next() {
+			switch e := stream.Current().AsAny().(type) {
+			case openai.TranscriptionTextDeltaEvent:
+				deltas += e.Delta
+				tokens += len(e.Logprobs)
+			case openai.TranscriptionTextDoneEvent:
+				done = e.Text
+				tokens -= len(e.Logprobs)
+			default:
+				t.Errorf("event %T", e)
+			}
+		}
+		if err := stream.Err(); err != nil || done == "" || deltas != done || tokens != 0 {
+			t.Errorf("%q, done %q, %d tokens more, %v", deltas, done, tokens, err)
+		}
+	})
+	t.Run("stopped early", func(t *testing.T) {
+		ts.model.batches.Store(0)
+		ts.model.set(func(m *fakeModel) { m.holdAfter = make(chan struct{}) })
+		stream := client.Audio.Transcriptions.NewStreaming(t.Context(), params())
+		if !stream.Next() || stream.Close() != nil {
+			t.Errorf("no event: %v", stream.Err())
+		}
+		eventually(t, "the rest is dropped", func() bool { return ts.model.lastJob().dropped.Load() && ts.pending.Load() == 0 })
+		ts.model.set(func(m *fakeModel) { m.holdAfter = nil })
+	})
+	t.Run("error before", func(t *testing.T) {
+		p := params()
+		p.Model = "nothing"
+		stream := client.Audio.Transcriptions.NewStreaming(t.Context(), p)
+		var e *openai.Error
+		if stream.Next() || !errors.As(stream.Err(), &e) || e.StatusCode != 404 || e.Param != "model" {
+			t.Errorf("%v", stream.Err())
+		}
+	})
+	t.Run("error inside", func(t *testing.T) {
+		hold := make(chan struct{})
+		ts.model.batches.Store(0)
+		ts.model.set(func(m *fakeModel) { m.holdAfter = hold })
+		stream := client.Audio.Transcriptions.NewStreaming(t.Context(), params())
+		if !stream.Next() {
+			t.Fatal(stream.Err())
+		}
+		ts.model.set(func(m *fakeModel) { m.fail = errors.New("broken") })
+		close(hold)
+		for stream.Next() {
+		}
+		if err := stream.Err(); err == nil || !strings.Contains(err.Error(), "went wrong in the server") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 func TestOfficialClientErrors(t *testing.T) {
 	ts := newTestServer(t, func(c *Config) { c.MaxUploadBytes = 200_000; c.MaxPending = 1 })
 	client := officialClient(ts, option.WithMaxRetries(0))

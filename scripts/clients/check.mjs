@@ -31,6 +31,13 @@ const duration = (fs.statSync(sample).size - 44) / 32000;
 const transcribe = (options) =>
   client.audio.transcriptions.create({ file: fs.createReadStream(sample), model: "tiny.en", ...options });
 
+// streamed is every event of a stream, in order.
+async function streamed(options) {
+  const events = [];
+  for await (const event of await transcribe({ ...options, stream: true })) events.push(event);
+  return events;
+}
+
 // refused asserts that a request is refused with the given class, naming the parameter at fault.
 async function refused(kind, status, param, options) {
   await assert.rejects(transcribe(options), (e) => {
@@ -152,6 +159,47 @@ const checks = {
   },
   async "transcribes live as from a browser"() {
     sameWords(await transcribeLive(liveWays.browser));
+  },
+  async "streams"() {
+    const events = await streamed({});
+    const done = events.at(-1);
+    const deltas = events.slice(0, -1);
+    assert.equal(done.type, "transcript.text.done");
+    assert.ok(deltas.length && deltas.every((e) => e.type === "transcript.text.delta"), JSON.stringify(events));
+    assert.equal(deltas.map((e) => e.delta).join(""), done.text);
+    sameWords(done.text);
+    assert.equal(done.usage.type, "duration");
+  },
+  async "stops a stream early"() {
+    for await (const event of await transcribe({ stream: true })) {
+      assert.equal(event.type, "transcript.text.delta");
+      break;
+    }
+    sameWords((await transcribe({})).text);
+  },
+  async "streams speakers"() {
+    const segments = (await streamed({ response_format: "diarized_json" })).filter((e) => e.type === "transcript.text.segment");
+    sameWords(segments.map((e) => e.text).join(" "));
+    assert.ok(segments.every((e) => e.speaker === "A" && e.start < e.end), JSON.stringify(segments));
+  },
+  async "refuses a stream before it begins"() {
+    await refused(OpenAI.NotFoundError, 404, "model", { model: "no-such-model", stream: true });
+  },
+  async "throws an error inside a stream"() {
+    await assert.rejects(streamed({ deadline_ms: 1 }), (e) => e instanceof OpenAI.APIError && e.param === "deadline_ms");
+  },
+  async "tells logprobs"() {
+    const answer = await transcribe({ include: ["logprobs"] });
+    const text = Buffer.from(answer.logprobs.flatMap((t) => t.bytes)).toString();
+    assert.equal(text.trim(), answer.text);
+  },
+  async "transcribes diarized_json"() {
+    const answer = await transcribe({ response_format: "diarized_json" });
+    sameWords(answer.segments.map((s) => s.text).join(" "));
+    assert.equal(answer.segments[0].speaker, "A");
+  },
+  async "refuses unknown fields where it is to"() {
+    await refused(OpenAI.BadRequestError, 400, "langauge", { langauge: "en", strict: true });
   },
   async "refuses an unknown format"() {
     await refused(OpenAI.BadRequestError, 400, "response_format", { response_format: "docx" });

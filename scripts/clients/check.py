@@ -266,6 +266,98 @@ def says_404_for_unknown_path():
     raise AssertionError("accepted")
 
 
+def stream(**options):
+    """Every event of a stream, in order."""
+    return list(transcribe(stream=True, **options))
+
+
+@check
+def streams():
+    events = stream()
+    deltas = [e.delta for e in events if e.type == "transcript.text.delta"]
+    done = events[-1]
+    assert done.type == "transcript.text.done" and deltas and len(deltas) == len(events) - 1, [e.type for e in events]
+    assert "".join(deltas) == done.text, f"{deltas} join to something else than {done.text!r}"
+    same_words(done.text)
+    assert done.usage.seconds == round(DURATION, 3) and done.languages[0]["code"] == "en", done
+
+
+@check
+def streams_verbose_json():
+    done = stream(response_format="verbose_json", timestamp_granularities=["word", "segment"])[-1]
+    same_words(" ".join(w["word"] for w in done.words))
+    assert done.segments and SEGMENT_KEYS <= set(done.segments[0]), done
+
+
+@check
+def stops_a_stream_early():
+    with transcribe(stream=True) as events:
+        for event in events:
+            assert event.type == "transcript.text.delta", event
+            break
+    same_words(transcribe().text)
+
+
+@check
+def streams_speakers():
+    events = stream(response_format="diarized_json")
+    segments = [e for e in events if e.type == "transcript.text.segment"]
+    same_words(" ".join(e.text for e in segments))
+    assert [e.id for e in segments] == [f"seg_{i + 1:03}" for i in range(len(segments))], segments
+    assert all(e.speaker == "A" and 0 <= e.start < e.end <= DURATION + 0.01 for e in segments), segments
+
+
+@check
+def refuses_a_stream_before_it_begins():
+    try:
+        stream(model="no-such-model")
+    except openai.NotFoundError as e:
+        assert e.param == "model", e
+        return
+    raise AssertionError("accepted")
+
+
+@check
+def raises_an_error_inside_a_stream():
+    # A deadline that passes while the events are waited for ends the stream, or is refused before it.
+    try:
+        stream(extra_body={"deadline_ms": 1})
+    except openai.APIError as e:
+        assert e.body and e.body["message"] and e.param == "deadline_ms", e.body
+        return
+    raise AssertionError("in time")
+
+
+def right_logprobs(tokens, text):
+    assert bytes(b for t in tokens for b in t.bytes).decode().strip() == text, tokens
+    assert all(t.logprob <= 0 for t in tokens), tokens
+
+
+@check
+def tells_logprobs():
+    answer = transcribe(include=["logprobs"])
+    right_logprobs(answer.logprobs, answer.text)
+    done = stream(include=["logprobs"])[-1]
+    right_logprobs(done.logprobs, done.text)
+
+
+@check
+def transcribes_diarized_json():
+    answer = transcribe(response_format="diarized_json")
+    same_words(answer.text)
+    same_words(" ".join(s.text for s in answer.segments))
+    assert abs(answer.duration - DURATION) < 0.01 and {s.speaker for s in answer.segments} == {"A"}, answer
+    refused(openai.BadRequestError, "known_speaker_names[]", extra_body={"known_speaker_names[]": "agent"})
+
+
+@check
+def names_unknown_fields():
+    raw = CLIENT.audio.transcriptions.with_raw_response.create(file=open(SAMPLE, "rb"), model="tiny.en", extra_body={"langauge": "en"})
+    assert "langauge (did you mean language?)" in raw.headers["x-hark-warning"], raw.headers
+    e = refused(openai.BadRequestError, "langauge", extra_body={"langauge": "en", "strict": True})
+    assert "did you mean language?" in e.body["message"], e
+
+
 def main():
     failed = 0
     for f in CHECKS:
