@@ -77,7 +77,7 @@ func (c *chain) prompt() []int32 {
 // tokens of a text were said; it's called only where words are wanted.
 func (c *chain) accept(out *outcome, align func(text []int32) (alignment, error)) error {
 	v, size := c.job.model.vocabulary, c.size()
-	if out.isSilence() {
+	if out.isSilence() || !c.job.options.Sequential && c.isInvented(out) {
 		c.advance(c.seek + size)
 		return nil
 	}
@@ -115,6 +115,12 @@ func (c *chain) accept(out *outcome, align func(text []int32) (alignment, error)
 	}
 	c.advance(next)
 	return nil
+}
+
+// isInvented reports whether a pass's outcome is nothing that was heard in it.
+func (c *chain) isInvented(out *outcome) bool {
+	v := c.job.model.vocabulary
+	return out.isInvented(v.decode(out.tokens), len(v.text(out.tokens)), float64(c.size())/framesPerSecond)
 }
 
 // time gives the segments of one pass their words.

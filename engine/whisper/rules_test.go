@@ -175,3 +175,33 @@ func TestCompressionRatio(t *testing.T) {
 		}
 	}
 }
+
+// TestInventedText: what models write below music is dropped, what they are as unsure of in speech is not.
+func TestInventedText(t *testing.T) {
+	for _, c := range []struct {
+		what                 string
+		noSpeech, avgLogProb float64
+		tokens               int
+		seconds              float64
+		invented             bool
+	}{
+		{"thanks below chords", 0.80, -0.87, 3, 20, true},
+		{"thanks below a song without words", 0.82, -0.94, 3, 15, true},
+		{"words drawn below strings", 0.30, -3.43, 6, 20, true},
+		{"words drawn below a song", 0.53, -3.03, 8, 22, true},
+		{"the last words of a clip", 0.86, -0.71, 3, 0.9, false},
+		{"the last words of a French one", 0.70, -0.86, 4, 2.5, false},
+		{"a short clip that is not understood", 0.50, -3.75, 5, 2, false},
+		{"a long one", 0.10, -3.2, 5, 8, false},
+		{"slow speech", 0.01, -0.3, 3, 20, false},
+	} {
+		if o := (outcome{noSpeech: c.noSpeech, avgLogProb: c.avgLogProb}); o.isInvented(" Words.", c.tokens, c.seconds) != c.invented {
+			t.Errorf("%s: invented %t, want %t", c.what, !c.invented, c.invented)
+		}
+	}
+	for noSpeech, invented := range map[float64]bool{0.97: true, 0.3: false} {
+		if o := (outcome{noSpeech: noSpeech, avgLogProb: -0.3}); o.isInvented(" .", 1, 1) != invented {
+			t.Errorf("a full stop where silence is %.2f likely: invented %t, want %t", noSpeech, !invented, invented)
+		}
+	}
+}
