@@ -62,6 +62,15 @@ func (s *Store) Requeue(id string) error {
 	return err
 }
 
+// resume has a job that ran when the process ended wait again. How often that was stays counted.
+func (s *Store) resume(id string) error {
+	_, err := s.alter(id, func(_ *bolt.Tx, j *Job) error {
+		j.State = Queued
+		return nil
+	})
+	return err
+}
+
 // SetAudio gives a job its audio, which is then the job's.
 func (s *Store) SetAudio(id string, audio *Incoming) error {
 	n := audio.Bytes()

@@ -105,7 +105,7 @@ func (s *Store) recover() error {
 		return err
 	}
 	for _, j := range interrupted {
-		if err := s.Requeue(j.ID); err != nil {
+		if err := s.resume(j.ID); err != nil {
 			return err
 		}
 	}

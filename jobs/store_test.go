@@ -104,6 +104,32 @@ func TestLife(t *testing.T) {
 	}
 }
 
+// A job in which the process ends time and again shows it.
+func TestTries(t *testing.T) {
+	cfg := Config{Dir: t.TempDir()}
+	s := open(t, cfg)
+	id := accept(t, s, New{}, "x").ID
+	for want := range 3 {
+		j, err := s.Begin(id, []byte("running"))
+		if err != nil || j.Tries != want+1 || j.Events != 1 {
+			t.Errorf("begun for the %d. time: %+v, %v", want+1, j, err)
+		}
+		check(t, s.Close())
+		s = open(t, cfg)
+	}
+	check(t, s.AddPiece(id, []byte("piece"), time.Second))
+	if j, _ := s.Get(id); j.Tries != 0 {
+		t.Errorf("after a piece %d tries are counted", j.Tries)
+	}
+	_, err := s.Begin(id, nil)
+	check(t, err)
+	check(t, s.Requeue(id))
+	if j, _ := s.Get(id); j.Tries != 0 {
+		t.Errorf("after a stop in good order %d tries are counted", j.Tries)
+	}
+	check(t, s.Close())
+}
+
 func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
