@@ -64,6 +64,17 @@
 // X-Hark-Lane, Server-Timing, and an X-Hark-Warning for each wish that was ignored and each fault that was found in the
 // audio. X-Hark-Deadline-Ms on a request is the field deadline_ms.
 //
+// # Who may call
+//
+// Where Config.Keys is set, a request needs one of these keys, in Authorization as Bearer or Token, in X-Api-Key, or in the subprotocol
+// openai-insecure-api-key.KEY of a WebSocket. It's looked at before the body is read. The name of its owner is what callers share the
+// device by; package access holds him to his limits, of which x-ratelimit-… headers tell what is left.
+//
+// # Other servers' calls
+//
+// /inference is whisper.cpp's call and /v1/listen is Deepgram's, in a file each: an adapter turns their fields into those above and
+// the transcript into their shapes, with their errors. openapi/openapi.yaml describes every call; tests hold it to the handlers.
+//
 // # Errors
 //
 // Every error has OpenAI's form, {"error": {message, type, param, code}}; errors.go maps causes to statuses and to
