@@ -31,7 +31,12 @@
 // "0", "1"…, segments in order of their start. Text and SRT have "Speaker 0: " before what it says (text a line for each time
 // that one of them speaks), VTT a voice span, "<v Speaker 0>". Silent channels cost nothing.
 //
-// stream=true is answered as a plain answer, which is what OpenAI does for whisper-1, and X-Hark-Warning says so.
+// diarized_json names the same speakers "A", "B"….
+//
+// # Streams
+//
+// stream=true answers with events while the audio is still heard: see stream.go. What becomes final is told by [Input.Heard], window
+// after window, and never taken back; [Input.Kept] and [Input.Resume] let an interrupted request go on without running a window again.
 //
 // # Live
 //

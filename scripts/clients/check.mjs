@@ -185,7 +185,7 @@ const checks = {
   async "refuses a stream before it begins"() {
     await refused(OpenAI.NotFoundError, 404, "model", { model: "no-such-model", stream: true });
   },
-  async "throws an error inside a stream"() {
+  async "throws where a stream misses its deadline"() {
     await assert.rejects(streamed({ deadline_ms: 1 }), (e) => e instanceof OpenAI.APIError && e.param === "deadline_ms");
   },
   async "tells logprobs"() {

@@ -318,8 +318,7 @@ def refuses_a_stream_before_it_begins():
 
 
 @check
-def raises_an_error_inside_a_stream():
-    # A deadline that passes while the events are waited for ends the stream, or is refused before it.
+def raises_a_missed_deadline_of_a_stream():
     try:
         stream(extra_body={"deadline_ms": 1})
     except openai.APIError as e:
