@@ -279,7 +279,7 @@ def streams():
     assert done.type == "transcript.text.done" and deltas and len(deltas) == len(events) - 1, [e.type for e in events]
     assert "".join(deltas) == done.text, f"{deltas} join to something else than {done.text!r}"
     same_words(done.text)
-    assert done.usage.seconds == round(DURATION, 3) and done.languages[0]["code"] == "en", done
+    assert done.usage.seconds == round(DURATION, 3) and done.languages[0].code == "en", done
 
 
 @check
@@ -328,7 +328,7 @@ def raises_a_missed_deadline_of_a_stream():
 
 
 def right_logprobs(tokens, text):
-    assert bytes(b for t in tokens for b in t.bytes).decode().strip() == text, tokens
+    assert bytes(int(b) for t in tokens for b in t.bytes).decode().strip() == text, tokens
     assert all(t.logprob <= 0 for t in tokens), tokens
 
 
