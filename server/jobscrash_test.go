@@ -103,6 +103,18 @@ func (c *crasher) start(t *testing.T) {
 	c.url, c.cmd = "http://"+addr, cmd
 }
 
+// awaitRun waits until the process has run a window, or for some seconds if there is none to run.
+func (c *crasher) awaitRun() {
+	_, path := crashPaths(c.dir)
+	for range 300 {
+		text, _ := os.ReadFile(path)
+		if bytes.Contains(text, fmt.Appendf(nil, "\n%d ", c.n)) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 // kill ends the server at once, and what it had kept by then is noted in kept: windows by their texts.
 func (c *crasher) kill(t *testing.T, kept map[string]int) {
 	t.Helper()
@@ -215,7 +227,10 @@ func TestJobsSurviveCrashes(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(time.Duration(200+rand.IntN(2000)) * time.Millisecond)
+		if round%4 > 0 { // else it may come amid the start or the uploads
+			c.awaitRun()
+		}
+		time.Sleep(time.Duration(rand.IntN(600)) * time.Millisecond)
 		c.kill(t, kept)
 		c.start(t)
 	}
