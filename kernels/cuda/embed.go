@@ -6,7 +6,7 @@
 // Sources are CUDA C++ without headers of the toolkit; dev.h has what else they use, a few one-line primitives in inline PTX. So NVRTC
 // alone compiles them, and g++ too, for the emulator that tests them without a GPU.
 //
-// Every kernel exists for two storage formats, named by its suffix: _f16 and _bf16. Sums and functions are float32 in both. foo.ptx is
+// Every kernel that computes exists for two storage formats, named by its suffix: _f16 and _bf16. Sums and functions are float32 in both. foo.ptx is
 // for compute capability 8.0, which all later GPUs translate when they load it, foo.sm75.ptx for Turing, which lacks bf16 and
 // asynchronous copies.
 //
