@@ -104,9 +104,9 @@ func (l *eventLog) size() int {
 	return l.bytes
 }
 
-// state returns how the stream ended, if it did, and its headers.
-func (l *eventLog) state() (failure error, header http.Header) {
+// state returns the stream's headers, and why it ended early, if it did.
+func (l *eventLog) state() (header http.Header, failure error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.failure, l.header
+	return l.header, l.failure
 }

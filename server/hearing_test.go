@@ -135,16 +135,13 @@ func TestHeardBeforeTheEnd(t *testing.T) {
 // TestPiecesThatDoNotFit are passed over.
 func TestPiecesThatDoNotFit(t *testing.T) {
 	tr, model := newTestTranscriber(t, TranscriberConfig{})
-	in := Input{Model: "fake", Audio: bytes.NewReader(speechWAV(10, 1))}
-	for _, p := range []Piece{
+	in := Input{Model: "fake", Audio: bytes.NewReader(speechWAV(10, 1)), Resume: []Piece{
 		{Model: "other", Kept: engine.Kept{End: 160000, State: json.RawMessage(`[{"Text":"no"}]`)}},
 		{Model: "fake", Channel: 1, Kept: engine.Kept{End: 160000, State: json.RawMessage(`[{"Text":"no"}]`)}},
 		{Model: "fake", Kept: engine.Kept{End: 159999, State: json.RawMessage(`[{"Text":"no"}]`)}},
 		{Model: "fake", Kept: engine.Kept{End: 160000, State: json.RawMessage(`{`)}},
 		{Model: "fake"},
-	} {
-		in.Resume = append(in.Resume, p)
-	}
+	}}
 	got, err := tr.Transcribe(t.Context(), in)
 	if err != nil || len(got.Result.Segments) != 1 || got.Result.Segments[0].Text == "no" || model.windows.Load() != 1 {
 		t.Errorf("%+v, %v", got, err)

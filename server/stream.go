@@ -157,7 +157,7 @@ func (o *streamWriter) follow(ctx context.Context, number int) error {
 			continue
 		}
 		if ended {
-			failure, _ := o.log.state()
+			_, failure := o.log.state()
 			return o.fail(ctx, failure)
 		}
 		select {
@@ -190,7 +190,7 @@ func (o *streamWriter) begin() {
 	}
 	o.begun = true
 	o.link.stop() // which may write by itself
-	_, header := o.log.state()
+	header, _ := o.log.state()
 	maps.Copy(o.w.Header(), header)
 	o.events = o.server.openStream(o.w)
 }

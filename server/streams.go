@@ -102,7 +102,7 @@ func (s *Server) resume(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if events, ended, _, err := log.after(number); err == nil && ended && len(events) == 0 {
-		if failure, _ := log.state(); failure == nil {
+		if _, failure := log.state(); failure == nil {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
