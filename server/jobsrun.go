@@ -50,7 +50,7 @@ type jobRun struct {
 // that the process did not survive.
 const (
 	maxJobTries   = 4
-	maxJobCrashes = 20
+	maxJobCrashes = 200 // so many, since others that run beside the culprit are counted too
 )
 
 // do takes a job to its end. An error means that it can't get on now and is to be tried again.
