@@ -16,9 +16,9 @@ const (
 var defaultTemperatures = []float32{0, 0.2, 0.4, 0.6, 0.8, 1}
 
 // Where nobody speaks, in music above all, models write what often stood below such sound, "Thank you.", or draw words at random:
-// a few, for many seconds that the speech finder took for speech. The limits take off nearly all that tiny.en writes below seven
-// minutes of music without a voice, and nothing that it and base hear in 205 clips of speech in eight languages, of which the
-// last words are sometimes as unsure, but said in less time.
+// a few, for many seconds that the speech finder took for speech. Of 16 segments that tiny.en writes below seven minutes of music
+// without a voice the limits leave two full stops, which a rule of their own takes off; of 170 English clips of speech, whose
+// last words are sometimes as unsure, but said in less time, they take nothing.
 const (
 	// So many tokens a second and fewer are no speech that goes on.
 	maxSlowTokens = 1.0
