@@ -29,8 +29,10 @@ test: check models ## all tests: code, real models, official Python and Node cli
 	scripts/wer.sh --quick ./hark
 
 .PHONY: test-long
-test-long: test ## test, and the word errors of the whole corpus
+test-long: test ## test, and what takes long: the word errors of the whole corpus, crashes, floods, schemathesis
 	scripts/wer.sh --verbose ./hark
+	HARK_LONG=1 go test -timeout 60m -run 'Crash|Soak' -v ./server
+	scripts/schemathesis.sh
 
 .PHONY: test-cuda
 test-cuda: ## the GPU's path on an emulated GPU, four ways (needs g++)
