@@ -3,8 +3,11 @@
 package whisper
 
 import (
+	"context"
+	"errors"
 	"testing"
 
+	"hark/engine"
 	"hark/engine/cuda"
 	"hark/engine/cuda/driver"
 	"hark/engine/cuda/emu"
@@ -53,4 +56,109 @@ func TestGPUToyTurboBytes(t *testing.T) {
 	library, _ := emu.Driver(t)
 	dev := openGPU(t, cuda.Config{Driver: driver.Config{Library: library}, CuBLAS: "off", CrossBytes: true})
 	checkToyTurbo(t, dev, gpuTolerances[cuda.F16])
+}
+
+// shortModel is a tiny model on a device, with texts of a few tokens.
+func shortModel(t testing.TB, dev engine.Device) *Model {
+	t.Helper()
+	dir := t.TempDir()
+	writeShortModel(t, dir, 16)
+	m, err := Load(dev, dir, "tiny-random", Settings{ShortContext: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// TestGPUWindowsJoin: windows that join and leave a batch hear what they hear alone, to the bit; so do beams.
+func TestGPUWindowsJoin(t *testing.T) {
+	m := shortModel(t, sharedGPU(t, cuda.F16))
+	var jobs []engine.Job
+	var alone []string
+	var waiting []engine.Window
+	for i := range 2 {
+		o := engine.Options{Temperatures: []float32{0}, BeamSize: 1 + i}
+		samples := noise(16000*(1+i%2), uint64(100+i))
+		alone = append(alone, toJSON(t, transcribe(t, m, samples, whole(samples), o)))
+		j, err := m.NewJob(samples, whole(samples), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs, waiting = append(jobs, j), append(waiting, j.Next(1)...)
+	}
+	batch, waiting := waiting[:1], waiting[1:]
+	m.Run(context.Background(), batch, func(free int) []engine.Window {
+		n := min(1, len(waiting))
+		joining := waiting[:n]
+		waiting = waiting[n:]
+		return joining
+	}, func(_ engine.Window, err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	for i, j := range jobs {
+		if got := toJSON(t, j.Result()); got != alone[i] {
+			t.Errorf("job %d:\njoined %.300s\nalone  %.300s", i, got, alone[i])
+		}
+	}
+}
+
+// TestGPUSteps: a step of decoding is one copy up, one launch of a graph, one copy down and one wait.
+func TestGPUSteps(t *testing.T) {
+	dev, gpu := ownGPU(t, cuda.Config{})
+	steps := &stepCounter{Device: dev, gpu: gpu}
+	m := shortModel(t, steps)
+	samples := noise(16000, 1)
+	var total emu.Counts
+	for range 3 { // graphs are made in the first two
+		steps.seen = nil
+		before := gpu.Counts()
+		transcribe(t, m, samples, whole(samples), engine.Options{Temperatures: []float32{0}})
+		total = gpu.Counts().Since(before)
+	}
+	if len(steps.seen) < 4 {
+		t.Fatalf("%d steps", len(steps.seen))
+	}
+	for i, c := range steps.seen[1:] { // the first has the encoder in front
+		if c.Waits != 1 || c.CopiesUp != 1 || c.CopiesDown != 1 || c.GraphLaunches != 1 || c.Launches != 0 || c.Allocations != 0 || c.CopiesOn != 0 {
+			t.Errorf("step %d: %+v", i+1, c)
+		}
+	}
+	last := steps.seen[len(steps.seen)-1]
+	t.Logf("a step: %d kernels, %d bytes up, %d bytes down", last.Kernels, last.BytesUp, last.BytesDown)
+	t.Logf("a window: %d steps, %d kernels, %d launches, %d graphs, %d copies up (%d bytes), %d down (%d bytes), %d waits",
+		len(steps.seen), total.Kernels, total.Launches, total.GraphLaunches, total.CopiesUp, total.BytesUp, total.CopiesDown, total.BytesDown, total.Waits)
+}
+
+// stepCounter notes what is asked of the GPU from one selection to the next.
+type stepCounter struct {
+	engine.Device
+	gpu    *emu.GPU
+	before emu.Counts
+	seen   []emu.Counts
+}
+
+func (d *stepCounter) Select(logits engine.Tensor, rows []engine.Rule, k int) ([]engine.Choice, error) {
+	choices, err := d.Device.Select(logits, rows, k)
+	now := d.gpu.Counts()
+	d.seen = append(d.seen, now.Since(d.before))
+	d.before = now
+	return choices, err
+}
+
+// TestGPULost: a fault ends every window with an error that says that the device is lost.
+func TestGPULost(t *testing.T) {
+	dev, gpu := ownGPU(t, cuda.Config{})
+	m := shortModel(t, dev)
+	samples := noise(16000, 1)
+	j, err := m.NewJob(samples, whole(samples), engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gpu.Fail("cuLaunchKernel", 20, 700)
+	if err := runAll(context.Background(), m, j.Next(1))[0]; !errors.Is(err, engine.ErrDeviceLost) {
+		t.Errorf("got %v", err)
+	}
 }

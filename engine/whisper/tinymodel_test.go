@@ -20,7 +20,10 @@ import (
 
 // writeTinyModel writes a Whisper of width 64 with random weights from a fixed seed, in Hugging Face's form, so
 // that the whole path runs where no real weights are.
-func writeTinyModel(t testing.TB, dir string) {
+func writeTinyModel(t testing.TB, dir string) { writeShortModel(t, dir, 448) }
+
+// writeShortModel is writeTinyModel with room for so many tokens, of which texts are half.
+func writeShortModel(t testing.TB, dir string, textContext int) {
 	t.Helper()
 	const d = 64
 	random := rand.New(rand.NewPCG(1, 2))
@@ -30,7 +33,7 @@ func writeTinyModel(t testing.TB, dir string) {
 		"model.encoder.embed_positions.weight": {1500, d},
 		"model.encoder.layer_norm.weight":      {d}, "model.encoder.layer_norm.bias": {d},
 		"model.decoder.embed_tokens.weight":    {englishVocabulary, d},
-		"model.decoder.embed_positions.weight": {448, d},
+		"model.decoder.embed_positions.weight": {textContext, d},
 		"model.decoder.layer_norm.weight":      {d}, "model.decoder.layer_norm.bias": {d},
 	}
 	for _, side := range []string{"encoder", "decoder"} {
@@ -83,8 +86,8 @@ func writeTinyModel(t testing.TB, dir string) {
 	file := binary.LittleEndian.AppendUint64(nil, uint64(len(h)))
 	file = append(append(file, h...), data...)
 	write(t, dir, "model.safetensors", file)
-	write(t, dir, "config.json", []byte(`{"model_type":"whisper","d_model":64,"num_mel_bins":80,"encoder_layers":2,"encoder_attention_heads":1,
-		"decoder_layers":2,"decoder_attention_heads":1,"max_source_positions":1500,"max_target_positions":448,"vocab_size":51864}`))
+	write(t, dir, "config.json", fmt.Appendf(nil, `{"model_type":"whisper","d_model":64,"num_mel_bins":80,"encoder_layers":2,"encoder_attention_heads":1,
+		"decoder_layers":2,"decoder_attention_heads":1,"max_source_positions":1500,"max_target_positions":%d,"vocab_size":51864}`, textContext))
 	write(t, dir, "generation_config.json", []byte(`{"alignment_heads":[[1,0]],"suppress_tokens":[1,2],"begin_suppress_tokens":[220,50256]}`))
 	tokenizer, err := json.Marshal(map[string]any{
 		"model":        map[string]any{"type": "BPE", "vocab": byteAlphabet(), "merges": []string{}},

@@ -51,6 +51,7 @@ func compiler() string {
 type unit struct {
 	name, text string
 	flags      []string
+	object     string // the file that it becomes, named by all that it is made from
 }
 
 // build makes the library, unless the cache has it, and returns its path.
@@ -64,12 +65,6 @@ var build = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	unlock, err := lockFolder(cache)
-	if err != nil {
-		return "", err
-	}
-	defer unlock()
-
 	common := append([]string(nil), flags...)
 	if os.Getenv("HARK_EMU") == "asan" {
 		common = append(common, sanitizerFlags...)
@@ -89,13 +84,38 @@ var build = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("emu: %s: %w", compiler(), err)
 	}
-	seed := string(version) + headers
-	objects, err := compileAll(cache, seed, units, common)
+	for i, u := range units {
+		units[i].flags = append(append([]string(nil), common...), u.flags...)
+		units[i].object = filepath.Join(cache, u.name+"-"+sum(string(version)+headers, u.text, units[i].flags...)+".o")
+	}
+	return library(cache, units, common)
+})
+
+// library makes the library of units, in a folder of its own, unless it's there. Others who want the same one wait for it.
+func library(cache string, units []unit, common []string) (string, error) {
+	names := append([]string(nil), common...)
+	for _, u := range units {
+		names = append(names, u.object)
+	}
+	dir := filepath.Join(cache, sum("library", "", names...))
+	unlock, err := lock(dir + ".lock")
 	if err != nil {
 		return "", err
 	}
-	return link(cache, objects, common)
-})
+	defer unlock()
+	path := filepath.Join(dir, cudaName)
+	if touch(dir) && touch(path) {
+		return path, nil
+	}
+	prune(cache)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	if err := compileAll(units); err != nil {
+		return "", err
+	}
+	return path, link(path, units, common)
+}
 
 // unitsOf lists the emulator's own sources and, each with the lines that enter its kernels, the .cu files.
 func unitsOf(sources []string) ([]unit, error) {
@@ -151,56 +171,48 @@ func Faults() ([]byte, error) {
 	return os.ReadFile(filepath.Join(root, "engine", "cuda", "emu", "src", "faults.ptx"))
 }
 
-// compileAll compiles what the cache lacks, on all cores, and returns the object files.
-func compileAll(cache, seed string, units []unit, common []string) ([]string, error) {
-	objects, failures := make([]string, len(units)), make([]error, len(units))
+// compileAll compiles what the cache lacks, on all cores.
+func compileAll(units []unit) error {
+	failures := make([]error, len(units))
 	free := make(chan bool, runtime.GOMAXPROCS(0))
 	var work sync.WaitGroup
 	for i, u := range units {
-		args := append(append([]string(nil), common...), u.flags...)
-		objects[i] = filepath.Join(cache, u.name+"-"+sum(seed, u.text, args...)+".o")
-		if touch(objects[i]) {
+		if touch(u.object) {
 			continue
 		}
 		work.Go(func() {
 			free <- true
 			defer func() { <-free }()
-			failures[i] = compile(objects[i], u, args)
+			failures[i] = compile(u)
 		})
 	}
 	work.Wait()
-	return objects, errors.Join(failures...)
+	return errors.Join(failures...)
 }
 
-func compile(object string, u unit, args []string) error {
-	part := object + ".part"
-	cmd := exec.Command(compiler(), append(args, "-c", "-x", "c++", "-o", part, "-")...)
+func compile(u unit) error {
+	part := fmt.Sprintf("%s.%d", u.object, os.Getpid()) // two libraries may share the unit
+	cmd := exec.Command(compiler(), append(append([]string(nil), u.flags...), "-c", "-x", "c++", "-o", part, "-")...)
 	cmd.Stdin = strings.NewReader(u.text)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("emu: compiling %s: %w\n%s", u.name, err, out)
 	}
-	return os.Rename(part, object)
+	return os.Rename(part, u.object)
 }
 
-// link makes the library of objects, in a folder of its own.
-func link(cache string, objects, common []string) (string, error) {
-	dir := filepath.Join(cache, sum("link", "", append(append([]string(nil), objects...), common...)...))
-	path := filepath.Join(dir, cudaName)
-	if touch(dir) && touch(path) {
-		return path, nil
-	}
-	prune(cache)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
+// link makes the library at path.
+func link(path string, units []unit, common []string) error {
 	args := append(append([]string(nil), common...), "-shared", "-Wl,-soname,"+cudaName, "-o", path+".part")
-	if out, err := exec.Command(compiler(), append(args, objects...)...).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("emu: linking: %w\n%s", err, out)
+	for _, u := range units {
+		args = append(args, u.object)
 	}
-	if err := os.Symlink(cudaName, filepath.Join(dir, blasName)); err != nil && !errors.Is(err, os.ErrExist) {
-		return "", err
+	if out, err := exec.Command(compiler(), args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("emu: linking: %w\n%s", err, out)
 	}
-	return path, os.Rename(path+".part", path)
+	if err := os.Symlink(cudaName, filepath.Join(filepath.Dir(path), blasName)); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return os.Rename(path+".part", path)
 }
 
 // keepFor is how long what nobody uses stays in the cache.
@@ -210,7 +222,7 @@ const keepFor = 7 * 24 * time.Hour
 func prune(cache string) {
 	entries, _ := os.ReadDir(cache)
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && e.Name() != lockName && time.Since(info.ModTime()) > keepFor {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > keepFor {
 			_ = os.RemoveAll(filepath.Join(cache, e.Name()))
 		}
 	}
@@ -285,11 +297,9 @@ func cacheFolder() (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-const lockName = "lock"
-
-// lockFolder keeps other processes' builds out.
-func lockFolder(dir string) (unlock func(), err error) {
-	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o644)
+// lock keeps others out until unlock.
+func lock(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
