@@ -121,9 +121,12 @@ func TestGPUSteps(t *testing.T) {
 	if len(steps.seen) < 4 {
 		t.Fatalf("%d steps", len(steps.seen))
 	}
-	for i, c := range steps.seen[1:] { // the first has the encoder in front
+	for i, c := range steps.seen {
+		if c.BytesUp >= 100<<10 { // a spectrogram: the encoder is in front
+			continue
+		}
 		if c.Waits != 1 || c.CopiesUp != 1 || c.CopiesDown != 1 || c.GraphLaunches != 1 || c.Launches != 0 || c.Allocations != 0 || c.CopiesOn != 0 {
-			t.Errorf("step %d: %+v", i+1, c)
+			t.Errorf("step %d: %+v", i, c)
 		}
 	}
 	last := steps.seen[len(steps.seen)-1]
