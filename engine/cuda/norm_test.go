@@ -14,7 +14,7 @@ import (
 func TestLayerNorm(t *testing.T) {
 	onBoth(t, func(b *bench) {
 		for _, rows := range []int{0, 1, 5, 33} {
-			for _, width := range []int{1, 7, 64, 1280, 261} {
+			for _, width := range []int{1, 7, 64, 261, 1280, 2003} {
 				gamma, beta, values := b.random(width), b.random(width), b.random(rows*width)
 				for i, l := range layouts {
 					x, dst := b.put(values, rows, width, l), b.blank(rows, width, layouts[(i+1)%len(layouts)])
