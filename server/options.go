@@ -33,6 +33,7 @@ type wishes struct {
 	options  engine.Options
 	choice   Choice
 	deadline time.Duration // 0: none
+	unread   []string      // unknown members of fields that are JSON objects
 	warnings []string      // what is ignored, for X-Hark-Warning
 }
 
@@ -68,7 +69,7 @@ func (v *wishes) parseUnknown(f fields) (err error) {
 	if v.strict, err = f.flag("strict"); err != nil {
 		return err
 	}
-	unknown := f.unknown()
+	unknown := slices.Sorted(slices.Values(append(f.unknown(), v.unread...)))
 	if len(unknown) == 0 {
 		return nil
 	}
@@ -264,11 +265,18 @@ func (v *wishes) parseChunking(f fields, d dialect) error {
 	}
 	object := strings.HasPrefix(kind, "{")
 	if object {
-		var o struct{ Type string }
-		if err := json.Unmarshal([]byte(kind), &o); err != nil {
+		var members map[string]any
+		err := json.Unmarshal([]byte(kind), &members)
+		text, ok := members["type"].(string)
+		if err != nil || !ok {
 			return badField(name, "invalid_value", "chunking_strategy is neither auto nor a JSON object with a type")
 		}
-		kind = o.Type
+		kind = text
+		for member := range members {
+			if member = name + "[" + member + "]"; !known(member) {
+				v.unread = append(v.unread, shown(member))
+			}
+		}
 	}
 	for _, member := range chunkingMembers {
 		object = object || len(f[member]) > 0

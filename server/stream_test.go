@@ -406,6 +406,27 @@ func TestStreams(t *testing.T) {
 	}
 }
 
+// TestReplacedStream: one whose id another took before its reader had all of it goes alone.
+func TestReplacedStream(t *testing.T) {
+	var s streams
+	first, next := newEventLog(100), newEventLog(100)
+	for _, log := range []*eventLog{first, next} {
+		if err := s.begin("id", "me", log); err != nil {
+			t.Fatal(err)
+		}
+		log.end(nil)
+	}
+	s.end("id", "me", next)
+	s.end("id", "me", first)
+	if s.find("id", "me") != next || len(s.ended) != 1 {
+		t.Errorf("kept %v", s.ended)
+	}
+	s.forget(streamKey{"me", "id"})
+	if n := s.endedBytes(); n != 0 {
+		t.Errorf("%d bytes are kept", n)
+	}
+}
+
 func TestEventLog(t *testing.T) {
 	l := newEventLog(10)
 	l.add([]byte("one"), []byte("two"))

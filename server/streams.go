@@ -44,11 +44,14 @@ func (s *streams) begin(id, caller string, log *eventLog) error {
 	return nil
 }
 
-// end keeps a stream that has ended for some more time.
+// end keeps a stream that has ended for some more time, unless another has taken its place since its last event.
 func (s *streams) end(id, caller string, log *eventLog) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := streamKey{caller, id}
+	if s.logs[key] != log {
+		return
+	}
 	s.ended = append(s.ended, key)
 	for s.endedBytes() > maxKeptBytes {
 		s.forget(s.ended[0])

@@ -246,6 +246,8 @@ func TestWarnings(t *testing.T) {
 		{[]string{"hotwords", "a", "vad_filter", "true"}, "unknown fields are ignored: hotwords (did you mean keywords?) vad_filter"},
 		{[]string{"bad\tname,é", "a"}, "unknown fields are ignored: bad?name??"},
 		{[]string{"model[x]", "a", "prompt[0]", "b", "language[en]", "c"}, "unknown fields are ignored: language[en] model[x] prompt[0]"},
+		{[]string{"chunking_strategy", `{"type":"server_vad","mode":1}`},
+			"chunking_strategy is ignored: audio is cut at silence by the server's own measure; unknown fields are ignored: chunking_strategy[mode]"},
 		{[]string{"chunking_strategy[0]", "auto", "chunking_strategy[mode]", "x"}, "unknown fields are ignored: chunking_strategy[0] chunking_strategy[mode]"},
 		{[]string{"timestamp_granularities[word]", "true", "include[0", "x"}, "unknown fields are ignored: include[0 timestamp_granularities[word]"},
 		{[]string{"stream", "true"}, ""},
