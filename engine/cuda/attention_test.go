@@ -69,7 +69,7 @@ func TestAttention(t *testing.T) {
 				x := b.put(b.random(rows*3*c.dim), rows, 3*c.dim, l)
 				b.inBothOrders(func(order string) {
 					dst := b.blank(rows, c.dim, attentionLayouts[(i+1)%len(attentionLayouts)])
-					b.do(func(d operations, on func(pair) engine.Tensor) { d.Attention(on(dst), on(x), c.lens, c.heads) })
+					b.do(func(d engine.Device, on func(pair) engine.Tensor) { d.Attention(on(dst), on(x), c.lens, c.heads) })
 					what := fmt.Sprint(c, l, order)
 					b.near(what, dst, 2)
 					b.alone(what, dst.gpu, last, func(dst engine.Tensor) {
@@ -97,7 +97,7 @@ func TestAttentionPeaks(t *testing.T) {
 		}
 		values = b.rounded(values)
 		x, dst := b.put(values, rows, 3*dim, layout{8, 0, false}), b.blank(rows, dim, layout{8, 0, false})
-		b.do(func(d operations, on func(pair) engine.Tensor) { d.Attention(on(dst), on(x), []int{rows}, 1) })
+		b.do(func(d engine.Device, on func(pair) engine.Tensor) { d.Attention(on(dst), on(x), []int{rows}, 1) })
 		b.near("peaks", dst, 2)
 	})
 }
@@ -116,7 +116,7 @@ func TestRelativeAttention(t *testing.T) {
 				bias := b.put(b.random(2*c.dim), 2, c.dim, l)
 				b.inBothOrders(func(order string) {
 					dst := b.blank(rows, c.dim, l)
-					b.do(func(d operations, on func(pair) engine.Tensor) {
+					b.do(func(d engine.Device, on func(pair) engine.Tensor) {
 						d.RelativeAttention(on(dst), on(x), c.lens, c.heads, on(pos), on(bias))
 					})
 					what := fmt.Sprint(c, l, order)

@@ -27,7 +27,7 @@ func TestGatedConv(t *testing.T) {
 				x := b.put(b.random(rows*2*c.channels), rows, 2*c.channels, l)
 				b.inBothOrders(func(order string) {
 					dst := b.blank(rows, c.channels, layouts[(j+1)%len(layouts)])
-					b.do(func(d operations, on func(pair) engine.Tensor) {
+					b.do(func(d engine.Device, on func(pair) engine.Tensor) {
 						d.GatedConv(on(dst), on(x), c.lens, must(d.NewDepthwise(w, bias, c.channels, c.kernel)), engine.SiLU)
 					})
 					what := fmt.Sprint(c, l, order)

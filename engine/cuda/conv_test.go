@@ -30,7 +30,7 @@ func TestConv(t *testing.T) {
 			w, bias := b.random(c.out*c.in*c.kernel), b.random(c.out)
 			for i, l := range layouts {
 				x, dst := b.put(b.random(rows*c.in), rows, c.in, l), b.blank(outRows, c.out, layouts[(i+1)%len(layouts)])
-				b.do(func(d operations, on func(pair) engine.Tensor) {
+				b.do(func(d engine.Device, on func(pair) engine.Tensor) {
 					h := must(d.NewConv(w, bias, c.out, c.in, c.kernel, c.stride))
 					if h.OutChannels() != c.out {
 						b.Errorf("%d channels", h.OutChannels())

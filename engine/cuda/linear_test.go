@@ -22,7 +22,7 @@ func TestLinear(t *testing.T) {
 				x, dst := b.put(b.random(c.m*c.k), c.m, c.k, l), b.blank(c.m, c.n, layouts[(i+1)%len(layouts)])
 				residual := b.put(b.random(c.m*c.n), c.m, c.n, layouts[(i+2)%len(layouts)])
 				for act := engine.NoActivation; act <= engine.SiLU; act++ {
-					b.do(func(d operations, on func(pair) engine.Tensor) {
+					b.do(func(d engine.Device, on func(pair) engine.Tensor) {
 						linear := must(d.NewLinear(w, bias, c.n, c.k))
 						if many, ok := d.(engine.ManyRowsDevice); ok && act%2 == 0 {
 							many.ManyRows(linear)
@@ -31,11 +31,11 @@ func TestLinear(t *testing.T) {
 					})
 					b.same(fmt.Sprint(c, l, "activation ", act), dst, float64(c.k))
 				}
-				b.do(func(d operations, on func(pair) engine.Tensor) {
+				b.do(func(d engine.Device, on func(pair) engine.Tensor) {
 					d.Linear(on(dst), on(x), must(d.NewLinear(w, nil, c.n, c.k)), engine.NoActivation, engine.Tensor{})
 				})
 				b.same(fmt.Sprint(c, l, "bare"), dst, float64(c.k))
-				b.do(func(d operations, on func(pair) engine.Tensor) {
+				b.do(func(d engine.Device, on func(pair) engine.Tensor) {
 					d.Linear(on(residual), on(x), must(d.NewLinear(w, bias, c.n, c.k)), engine.GELU, on(residual))
 				})
 				b.same(fmt.Sprint(c, l, "in place"), residual, float64(c.k))

@@ -18,7 +18,7 @@ func TestLayerNorm(t *testing.T) {
 				gamma, beta, values := b.random(width), b.random(width), b.random(rows*width)
 				for i, l := range layouts {
 					x, dst := b.put(values, rows, width, l), b.blank(rows, width, layouts[(i+1)%len(layouts)])
-					b.do(func(d operations, on func(pair) engine.Tensor) {
+					b.do(func(d engine.Device, on func(pair) engine.Tensor) {
 						n := must(d.NewNorm(gamma, beta, 1e-5))
 						if n.Width() != width {
 							b.Errorf("width %d", n.Width())
@@ -46,7 +46,7 @@ func TestLayerNormFarFromZero(t *testing.T) {
 			values[width+i] = 5 // no variance at all
 		}
 		x, dst := b.put(values, 2, width, layouts[0]), b.blank(2, width, layouts[2])
-		b.do(func(d operations, on func(pair) engine.Tensor) {
+		b.do(func(d engine.Device, on func(pair) engine.Tensor) {
 			d.LayerNorm(on(dst), on(x), must(d.NewNorm(slices.Repeat([]float32{1}, width), make([]float32, width), 1e-5)))
 		})
 		b.same("far from zero", dst, 64)

@@ -12,9 +12,6 @@ import (
 	"hark/engine/cpu"
 )
 
-// operations are those of both devices.
-type operations = engine.Device
-
 // pair is a tensor here and the same on the CPU, which computes what should come out. Both have the same numbers: those that the
 // storage's format holds.
 type pair struct{ gpu, cpu engine.Tensor }
@@ -77,7 +74,7 @@ func (b *bench) put(values []float32, rows, cols int, l layout) pair {
 	if l.gap == 0 && cols%8 != 0 {
 		l.gap = 8 - cols%8
 	}
-	place := func(d operations) engine.Tensor {
+	place := func(d engine.Device) engine.Tensor {
 		alloc := d.Alloc
 		if l.single {
 			alloc = d.AllocSingle
@@ -134,7 +131,7 @@ func (b *bench) same(what string, p pair, scale float64) {
 }
 
 // do runs an operation on both devices.
-func (b *bench) do(op func(d operations, on func(p pair) engine.Tensor)) {
+func (b *bench) do(op func(d engine.Device, on func(p pair) engine.Tensor)) {
 	op(b.gpu, func(p pair) engine.Tensor { return p.gpu })
 	op(b.cpu, func(p pair) engine.Tensor { return p.cpu })
 }

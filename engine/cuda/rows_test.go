@@ -15,11 +15,11 @@ func TestGatherAndScatter(t *testing.T) {
 		for _, cols := range []int{1, 7, 64, 300} {
 			for i, l := range layouts {
 				src, dst := b.put(b.random(6*cols), 6, cols, l), b.blank(4, cols, layouts[(i+1)%len(layouts)])
-				b.do(func(d operations, on func(pair) engine.Tensor) { d.Gather(on(dst), on(src), []int32{5, 0, 5, 3}) })
+				b.do(func(d engine.Device, on func(pair) engine.Tensor) { d.Gather(on(dst), on(src), []int32{5, 0, 5, 3}) })
 				b.same(fmt.Sprint("gather", cols, l), dst, 0)
-				b.do(func(d operations, on func(pair) engine.Tensor) { d.Scatter(on(src), on(dst), []int32{4, 0, 2, 1}) })
+				b.do(func(d engine.Device, on func(pair) engine.Tensor) { d.Scatter(on(src), on(dst), []int32{4, 0, 2, 1}) })
 				b.same(fmt.Sprint("scatter", cols, l), src, 0)
-				b.do(func(d operations, on func(pair) engine.Tensor) { d.Gather(on(dst).Slice(0, 0), on(src), nil) })
+				b.do(func(d engine.Device, on func(pair) engine.Tensor) { d.Gather(on(dst).Slice(0, 0), on(src), nil) })
 			}
 		}
 	})
@@ -49,7 +49,7 @@ func TestAddRows(t *testing.T) {
 				left, right := b.put(b.random(6*cols), 6, cols, l), b.put(b.random(2*cols), 2, cols, layouts[(i+1)%len(layouts)])
 				dst := b.blank(4, cols, layouts[(i+2)%len(layouts)])
 				for act := engine.NoActivation; act <= engine.SiLU; act++ {
-					b.do(func(d operations, on func(pair) engine.Tensor) {
+					b.do(func(d engine.Device, on func(pair) engine.Tensor) {
 						d.AddRows(on(dst), on(left), []int32{5, 0, 0, 3}, on(right), []int32{0, 1, 0, 1}, act)
 					})
 					b.same(fmt.Sprint(cols, l, act), dst, 4)
@@ -67,7 +67,7 @@ func TestActivationsAtTheEdge(t *testing.T) {
 		x, zero := b.put(values, 1, 12, layouts[0]), b.put(make([]float32, 12), 1, 12, layouts[0])
 		dst := b.blank(1, 12, layouts[2])
 		for act := engine.NoActivation; act <= engine.SiLU; act++ {
-			b.do(func(d operations, on func(pair) engine.Tensor) {
+			b.do(func(d engine.Device, on func(pair) engine.Tensor) {
 				d.AddRows(on(dst), on(x), []int32{0}, on(zero), []int32{0}, act)
 			})
 			b.same(fmt.Sprint("activation ", act), dst, 1)
@@ -81,7 +81,7 @@ func TestAddPositions(t *testing.T) {
 			table, lens := b.random(6*cols), []int{3, 0, 6, 1}
 			for _, l := range layouts {
 				x := b.put(b.random(10*cols), 10, cols, l)
-				b.do(func(d operations, on func(pair) engine.Tensor) {
+				b.do(func(d engine.Device, on func(pair) engine.Tensor) {
 					tab := must(d.NewTable(table, 6, cols))
 					if rows, c := tab.Shape(); rows != 6 || c != cols {
 						b.Errorf("table of %d x %d", rows, c)
@@ -101,7 +101,7 @@ func TestEmbed(t *testing.T) {
 			w, table := b.random(vocabulary*cols), b.random(length*cols)
 			for _, l := range layouts {
 				dst := b.blank(5, cols, l)
-				b.do(func(d operations, on func(pair) engine.Tensor) {
+				b.do(func(d engine.Device, on func(pair) engine.Tensor) {
 					d.Embed(on(dst), must(d.NewLinear(w, nil, vocabulary, cols)), []int32{49, 0, 17, 16, 17},
 						must(d.NewTable(table, length, cols)), []int32{0, 5, 2, 2, 1})
 				})
