@@ -5,6 +5,10 @@
 // Tensors hold 16 bits an element, fp16 or bf16 as [Storage] says, or, where they were made by AllocSingle, float32. Weights have the 16-bit
 // format. Every sum is a float32.
 //
+// An item's result does not depend on the items beside it, to the bit. A product adds up in one of three orders: that of cuBLASLt with the one
+// algorithm chosen for the weight's shape, that of our own kernels for many rows, or that of those for few. Which one is a matter of the weight
+// ([engine.ManyRowsDevice]), never of how many rows a call has.
+//
 // # The way of an operation
 //
 // An operation checks its shapes, puts what it needs from the host (positions, slots, lengths) in the staging block, and queues its

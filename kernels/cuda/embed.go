@@ -12,7 +12,8 @@
 //
 // # The promise
 //
-// A row's result depends on that row alone, to the bit: grids may depend on the number of rows, orders of summation never do.
+// A row's result depends on that row alone, to the bit: grids and tiles may depend on the number of rows, orders of summation never do. It
+// rests on mma giving an output the same bits wherever in its matrix it stands, which selftest.cu checks on the GPU.
 //
 // # Making PTX
 //
