@@ -141,6 +141,7 @@ func TestGPUOutOfMemory(t *testing.T) {
 	dev, gpu := ownGPU(t)
 	m := loadOn(t, must(dev.Model()))
 	checkTwo(t, m, 1, 1)
+	own := must(dev.Model())
 	free, total := dev.Memory()
 	gpu.Set("MEMORY", total-free+3<<20)
 	long := newJob(t, m, make([]float32, DefaultWindowSamples), engine.Options{})
@@ -153,14 +154,13 @@ func TestGPUOutOfMemory(t *testing.T) {
 	checkTwo(t, m, 1, 1)
 
 	before, _ := dev.Memory()
-	own := must(dev.Model())
 	_, err := Load(own, repository+"parakeet-tiny.nemo", "tiny", Config{})
 	var full *cuda.OutOfMemoryError
 	if !errors.As(err, &full) {
 		t.Errorf("another model: got %v", err)
 	}
 	own.Close()
-	if after, _ := dev.Memory(); after != before {
+	if after, _ := dev.Memory(); after < before {
 		t.Errorf("%d bytes are free, there were %d", after, before)
 	}
 }
