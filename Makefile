@@ -22,8 +22,12 @@ build: ## build ./hark
 models: build ## fetch the models that the tests need, tiny.en and base (225 MB), unless they are here
 	./hark models pull tiny.en base
 
+.PHONY: cuda-tools
+cuda-tools: ## fetch the compilers of the GPU's kernels (60 MB) unless they are here
+	scripts/cuda/setup.sh
+
 .PHONY: test
-test: check models ## all tests: code, real models, official Python and Node clients, word errors of a few clips
+test: cuda-tools check models ## all tests: code, real models, official Python and Node clients, word errors of a few clips
 	go test -timeout 20m ./...
 	scripts/clients/run.sh ./hark
 	scripts/wer.sh --quick ./hark
