@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -146,6 +147,8 @@ func TestJob(t *testing.T) {
 	if accepted.Model != "fake" || accepted.CreatedAt == 0 || accepted.Progress.Total != 2.5 {
 		t.Errorf("accepted %+v", accepted)
 	}
+	line := regexp.MustCompile(`"level":"info".*"status":202.*"job":"` + accepted.ID)
+	eventually(t, "the log tells of the job's acceptance", func() bool { return line.MatchString(js.log.String()) })
 	done := js.wait(t, accepted.ID, jobs.Done)
 	var result struct{ Text string }
 	if json.Unmarshal(done.Result, &result); !strings.HasPrefix(result.Text, "heard ") || done.Progress != (progressReport{2.5, 2.5}) ||

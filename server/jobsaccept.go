@@ -129,6 +129,7 @@ func (o *office) accepted(r *http.Request, j *jobs.Job, warnings []string) (*rep
 	}
 	h := http.Header{}
 	h.Set("Location", report.URL)
+	recordOf(r).job = j.ID
 	h.Set("Retry-After", pollAfter(report))
 	if prefersAsync(r) {
 		h.Set("Preference-Applied", "respond-async")

@@ -33,6 +33,7 @@ type record struct {
 	link       *linkWatch     // nil where a hang-up doesn't matter
 	free       func()         // lets the next request in, before the answer; nil where there is no place
 	format     Format
+	job        string // that the request has made, or made before
 	warnings   []string
 	live       *liveTally // of a live session
 }
@@ -94,7 +95,7 @@ func (s *Server) finish(r *http.Request, rec *record, ww middleware.WrapResponse
 	switch {
 	case status >= 500 && status != http.StatusServiceUnavailable:
 		line = s.log.Error()
-	case rec.transcript == nil && rec.live == nil && rec.err == nil: // probes, lists
+	case rec.transcript == nil && rec.live == nil && rec.err == nil && rec.job == "": // probes, lists
 		line = s.log.Debug()
 	}
 	line = line.Str("id", rec.id).Str("method", r.Method).Str("route", route).Int("status", status).
@@ -115,6 +116,9 @@ func (s *Server) finish(r *http.Request, rec *record, ww middleware.WrapResponse
 		if len(t.Audio.Faults) > 0 {
 			line = line.Strs("faults", t.Audio.Faults)
 		}
+	}
+	if rec.job != "" {
+		line = line.Str("job", rec.job)
 	}
 	if rec.live != nil {
 		line = rec.live.log(line.Str("caller", caller(r)))

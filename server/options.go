@@ -3,7 +3,9 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,6 +79,23 @@ func (v *wishes) parseUnknown(f fields) (err error) {
 		return unknownFields(unknown)
 	}
 	v.warn("unknown fields are ignored: %s", strings.Join(withGuesses(unknown), " "))
+	return nil
+}
+
+// leaveQuery names the parameters of a URL on a path that reads none, or refuses them.
+func (v *wishes) leaveQuery(query url.Values) error {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		names = append(names, shown(name))
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	named := strings.Join(names[:min(len(names), maxNamed)], " ")
+	if v.strict {
+		return badField(names[0], "unknown_parameter", "with strict=true nothing may be ignored, and this path reads no query parameters: send %s as fields of the form", named)
+	}
+	v.warn("query parameters are ignored, this path reads fields of the form: %s", named)
 	return nil
 }
 

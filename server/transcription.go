@@ -255,6 +255,11 @@ func (s *Server) judge(up *upload, r *http.Request, d dialect) (*wishes, string,
 	if err != nil {
 		return nil, "", err
 	}
+	if d.openAI {
+		if err := wishes.leaveQuery(r.URL.Query()); err != nil {
+			return nil, "", err
+		}
+	}
 	model, err := s.resolve(wishes.model)
 	if err != nil {
 		return nil, "", err

@@ -272,6 +272,17 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// TestUnreadQuery: OpenAI's paths read a form alone, and say so.
+func TestUnreadQuery(t *testing.T) {
+	ts := newTestServer(t, nil)
+	path, clip := "/v1/audio/transcriptions?response_format=text&foo=1", speechWAV(1, 1)
+	a := ts.post(t, path, clip, "model", "whisper-1")
+	if want := "query parameters are ignored, this path reads fields of the form: foo response_format"; a.status != 200 || a.header.Get("X-Hark-Warning") != want {
+		t.Errorf("status %d, warning %q, want %q", a.status, a.header.Get("X-Hark-Warning"), want)
+	}
+	ts.post(t, path, clip, "model", "whisper-1", "strict", "true").wantError(t, 400, "unknown_parameter", "foo")
+}
+
 func TestKeywordsReachTheModel(t *testing.T) {
 	ts := newTestServer(t, nil)
 	a := ts.transcribe(t, speechWAV(2, 1), "keywords[]", "Größe & Co.", "keywords", `["a","b"]`)
