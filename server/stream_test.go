@@ -10,10 +10,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
+	"weak"
 
 	"hark/engine"
 )
@@ -389,7 +391,7 @@ func TestStreams(t *testing.T) {
 	s.end("id", "me", log)
 	next := newEventLog(100)
 	if err := s.begin("id", "me", next); err != nil || s.find("id", "me") != next || len(s.ended) != 0 {
-		t.Errorf("%v, %v", err, s.ended)
+		t.Errorf("%v, %d have ended", err, len(s.ended))
 	}
 	for i := range 5 {
 		id := fmt.Sprint(i)
@@ -402,7 +404,29 @@ func TestStreams(t *testing.T) {
 		s.end(id, "me", big)
 	}
 	if s.find("2", "me") != nil || s.find("3", "me") == nil || s.find("4", "me") == nil || s.find("id", "me") != next {
-		t.Errorf("kept %v", s.ended)
+		t.Errorf("%d are kept", len(s.ended))
+	}
+}
+
+// TestForgottenStreamsAreFree: what is forgotten before its time takes no memory any more.
+func TestForgottenStreamsAreFree(t *testing.T) {
+	var s streams
+	var first weak.Pointer[eventLog]
+	for i := range 3 {
+		log := newEventLog(maxKeptBytes)
+		id := fmt.Sprint(i)
+		if err := s.begin(id, "me", log); err != nil {
+			t.Fatal(err)
+		}
+		if log.add(make([]byte, maxKeptBytes/2)); i == 0 {
+			first = weak.Make(log)
+		}
+		log.end(nil)
+		s.end(id, "me", log)
+	}
+	runtime.GC()
+	if first.Value() != nil {
+		t.Error("a stream that was forgotten is still held")
 	}
 }
 
@@ -419,7 +443,7 @@ func TestReplacedStream(t *testing.T) {
 	s.end("id", "me", next)
 	s.end("id", "me", first)
 	if s.find("id", "me") != next || len(s.ended) != 1 {
-		t.Errorf("kept %v", s.ended)
+		t.Errorf("%d are kept", len(s.ended))
 	}
 	s.forget(streamKey{"me", "id"})
 	if n := s.endedBytes(); n != 0 {

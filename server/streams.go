@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,7 +23,7 @@ const (
 type streams struct {
 	mu    sync.Mutex
 	logs  map[streamKey]*eventLog
-	ended []streamKey // in order
+	ended []*streamKey // in order; each is one ending
 }
 
 type streamKey struct{ caller, id string }
@@ -48,19 +49,19 @@ func (s *streams) begin(id, caller string, log *eventLog) error {
 func (s *streams) end(id, caller string, log *eventLog) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := streamKey{caller, id}
-	if s.logs[key] != log {
-		return
+	key := &streamKey{caller, id}
+	if s.logs[*key] != log {
+		return // another one of its id has begun meanwhile
 	}
 	s.ended = append(s.ended, key)
 	for s.endedBytes() > maxKeptBytes {
-		s.forget(s.ended[0])
+		s.forget(*s.ended[0])
 	}
-	time.AfterFunc(keptStreamTime, func() {
+	time.AfterFunc(keptStreamTime, func() { // which must not hold the log, that may be forgotten before
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.logs[key] == log {
-			s.forget(key)
+		if slices.Contains(s.ended, key) {
+			s.forget(*key)
 		}
 	})
 }
@@ -68,7 +69,7 @@ func (s *streams) end(id, caller string, log *eventLog) {
 // endedBytes is what streams that have ended keep. The lock is held.
 func (s *streams) endedBytes() (n int) {
 	for _, key := range s.ended {
-		n += s.logs[key].size()
+		n += s.logs[*key].size()
 	}
 	return n
 }
@@ -76,12 +77,7 @@ func (s *streams) endedBytes() (n int) {
 // forget drops a stream. The lock is held.
 func (s *streams) forget(key streamKey) {
 	delete(s.logs, key)
-	for i, other := range s.ended {
-		if other == key {
-			s.ended = append(s.ended[:i], s.ended[i+1:]...)
-			return
-		}
-	}
+	s.ended = slices.DeleteFunc(s.ended, func(other *streamKey) bool { return *other == key })
 }
 
 func (s *streams) find(id, caller string) *eventLog {
