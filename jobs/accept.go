@@ -88,7 +88,7 @@ func (s *Store) Room() error {
 // reserve takes a place for a job, and room for its request.
 func (s *Store) reserve(bytes int64) error {
 	if !s.index.take(bytes, s.cfg.MaxBytes) {
-		return &FullError{s.cfg.MaxBytes}
+		return &FullError{Max: s.cfg.MaxBytes}
 	}
 	if !s.index.enter(s.cfg.MaxOpen) {
 		s.index.give(bytes)

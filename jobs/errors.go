@@ -23,7 +23,11 @@ var (
 )
 
 // FullError says that there's no room within Config.MaxBytes.
-type FullError struct{ Max int64 }
+type FullError struct {
+	Max int64
+	// Never says that one audio alone needs more, so that waiting doesn't help.
+	Never bool
+}
 
 func (e *FullError) Error() string {
 	return fmt.Sprintf("the jobs take up the %d bytes that they may have", e.Max)

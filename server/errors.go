@@ -260,6 +260,9 @@ func fileTooLarge(limit int64) *apiError {
 func spoolFailed(err error) *apiError {
 	cause := fmt.Errorf("spool: %w", err)
 	if full := (*jobs.FullError)(nil); errors.As(err, &full) {
+		if full.Never {
+			return fileTooLarge(full.Max)
+		}
 		return &apiError{status: http.StatusInsufficientStorage, code: "storage_full", retry: retrySoon, cause: cause,
 			message: "the jobs of this server take up all the room that they may have: try again later, when some have been done or have expired"}
 	}

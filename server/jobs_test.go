@@ -420,6 +420,11 @@ func TestIdempotentJob(t *testing.T) {
 func TestJobsFull(t *testing.T) {
 	clip := speechWAV(1, 1)
 	js := newJobServer(t, t.TempDir(), func(_ *Config, c *jobs.Config) { c.MaxBytes, c.MaxOpen = int64(len(clip))*5/2, 3 })
+	never := js.post(t, "/v1/jobs", speechWAV(3, 1))
+	never.wantError(t, 413, "file_too_large", "file")
+	if never.header.Get("X-Should-Retry") != "false" {
+		t.Error("what never fits is asked for again")
+	}
 	hold := make(chan struct{})
 	js.model.set(func(m *fakeModel) { m.hold = hold })
 	first := js.submit(t, clip)
