@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -777,6 +778,17 @@ func TestURL(t *testing.T) {
 		if a := strict.request(t, "POST", "/v1/audio/transcriptions", contentType, strings.NewReader(body)); a.status != 400 {
 			t.Errorf("%s: %d %s", body, a.status, a.body)
 		}
+	}
+}
+
+// TestUnknownHost: a name without an address is the caller's mistake, which clients don't try again; a resolver that fails is not.
+func TestUnknownHost(t *testing.T) {
+	ts := newTestServer(t, nil)
+	for missing, status := range map[bool]int{true: 400, false: 502} {
+		ts.fetcher = fetch.New(fetch.Config{Lookup: func(_ context.Context, host string) ([]netip.Addr, error) {
+			return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: missing}
+		}})
+		ts.post(t, "/v1/transcribe", nil, "url", "http://nobody.example/a.wav").wantError(t, status, "url_unreadable", "url")
 	}
 }
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"hark/audioprep"
@@ -65,6 +65,7 @@ func fetchFailed(err error, param string) error {
 		late     *fetch.TimeError
 		redirect *fetch.RedirectError
 		network  *fetch.NetworkError
+		dns      *net.DNSError
 	)
 	switch {
 	case errors.As(err, &refused):
@@ -81,6 +82,8 @@ func fetchFailed(err error, param string) error {
 		return badField(param, "url_unreadable", "%v: send the URL that it leads to", redirect)
 	case errors.As(err, &status) && status.Status < http.StatusInternalServerError:
 		return badField(param, "url_unreadable", "%v: see that it can be read without a login", status)
+	case errors.As(err, &dns) && dns.IsNotFound: // which asking again doesn't change
+		return badField(param, "url_unreadable", "the URL's host has no address: see that it is spelt right, and known everywhere")
 	case errors.As(err, &late):
 		return &apiError{status: http.StatusGatewayTimeout, code: "url_timeout", param: param, message: fmt.Sprintf("%v: try again later", late)}
 	case errors.As(err, &status), errors.As(err, &network):
@@ -94,9 +97,6 @@ func fetchFailed(err error, param string) error {
 func plainCause(status *fetch.StatusError, network *fetch.NetworkError) string {
 	if status != nil {
 		return fmt.Sprintf("which is answered with status %d", status.Status)
-	}
-	if strings.Contains(network.Error(), "no such host") {
-		return "whose host has no address"
 	}
 	return "whose host can't be reached or broke off"
 }
