@@ -182,10 +182,10 @@ func (p *peaks) stop() {
 	p.done.Wait()
 }
 
-// await waits until ok, for minutes if need be: the machine may have much else to do.
+// await waits until ok, for many minutes if need be: the machine may have much else to do.
 func (k *soaker) await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for range 30_000 {
+	for range 120_000 {
 		if ok() {
 			return
 		}
