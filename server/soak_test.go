@@ -56,20 +56,25 @@ func TestSoakClips(t *testing.T) {
 // TestSoakSlow has all kinds of slow clients upload at once, beside plain ones, while others are served.
 func TestSoakSlow(t *testing.T) {
 	n := soakSize(42, 210)
-	k := newSoaker(t, func(c *Config) { c.MaxPending, c.UploadIdleTimeout = 2*n, time.Hour }) // else it would end the slowest
+	k := newSoaker(t, func(c *Config) {
+		c.MaxPending, c.MaxDecodedBytes = 2*n, 64<<20
+		c.UploadIdleTimeout = time.Hour // else it would end the slowest
+	})
 	k.spare = 512 << 20
 	release := make(chan struct{})
-	long, recording := speechWAV(60, 1), speechWAV(float64(soakSize(60, 300)), 2)
+	long, recording := speechWAV(60, 1), speechWAV(float64(soakSize(60, 120)), 2)
+	longCall, longJob := k.clip(0).of(long), k.clip(0).of(long).asJob()
+	plain, stream, job := k.clip(0).of(recording), k.clip(0).of(recording).streamed(), k.clip(0).of(recording).asJob()
 	kinds := []func(i int){
 		func(i int) { k.slowWriter(t, k.clip(i), release) },
-		func(i int) { k.slowWriter(t, k.clip(i).of(long).asJob(), release) },
-		func(i int) { k.slowReader(t, k.clip(i).of(recording).streamed(), release) },
-		func(i int) { k.send(t, k.clip(i).of(recording)) },
+		func(int) { k.slowWriter(t, longJob, release) },
+		func(int) { k.slowReader(t, stream, release) },
+		func(int) { k.send(t, plain) },
 		func(i int) { k.halfCloser(t, k.clip(i), 0.5, http.StatusBadRequest) },
-		func(i int) { k.send(t, k.clip(i).of(recording).asJob()) },
-		func(i int) {
+		func(int) { k.send(t, job) },
+		func(int) {
 			if canTellReset {
-				k.halfCloser(t, k.clip(i).of(long), 1, http.StatusOK)
+				k.halfCloser(t, longCall, 1, http.StatusOK)
 			}
 		},
 	}

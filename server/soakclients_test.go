@@ -7,17 +7,22 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 )
 
-// soakCall is a request of a flood.
+// soakCall is a request of a flood, which many may send.
 type soakCall struct {
 	fields []string
 	header string // more lines of it
 	file   []byte
+
+	once        sync.Once
+	contentType string
+	head, whole []byte // whole is the head and the body behind it
 }
 
 var soakClips = sync.OnceValue(func() (clips [][]byte) {
@@ -64,22 +69,27 @@ func (c *soakCall) want() int {
 	return http.StatusOK
 }
 
-// text is the whole request.
+// text is the whole request, made once.
 func (c *soakCall) text() []byte {
-	contentType, body := form(c.file, c.fields...)
-	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s\r\n", transcriptionsPath, contentType, len(body), c.header)
-	return append([]byte(head), body...)
+	c.once.Do(func() {
+		var body []byte
+		c.contentType, body = form(c.file, c.fields...)
+		c.head = fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s\r\n",
+			transcriptionsPath, c.contentType, len(body), c.header)
+		c.whole = slices.Concat(c.head, body)
+	})
+	return c.whole
 }
 
 // send sends it and notes the answer, which must come.
 func (k *soaker) send(t *testing.T, c *soakCall) *answer {
-	contentType, body := form(c.file, c.fields...)
-	r, err := http.NewRequest("POST", k.url+transcriptionsPath, bytes.NewReader(body))
+	text := c.text()
+	r, err := http.NewRequest("POST", k.url+transcriptionsPath, bytes.NewReader(text[len(c.head):]))
 	if err != nil {
 		t.Error(err)
 		return &answer{}
 	}
-	r.Header.Set("Content-Type", contentType)
+	r.Header.Set("Content-Type", c.contentType)
 	for line := range strings.SplitSeq(strings.TrimSpace(c.header), "\r\n") {
 		if name, value, ok := strings.Cut(line, ": "); ok {
 			r.Header.Set(name, value)
