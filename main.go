@@ -24,18 +24,20 @@ import (
 // environment, as HARK_ and its name in capitals: --log-level is HARK_LOG_LEVEL. But --models-dir is HARK_MODELS, and --api-keys
 // HARK_API_KEYS_FILE, since HARK_API_KEYS holds keys.
 type commandLine struct {
+	Version kong.VersionFlag `env:"-" help:"Print the version."`
+
 	ModelsDir string `env:"HARK_MODELS" placeholder:"DIR" help:"Where models are kept (default: hark/models in the user's cache folder)."`
 
-	Transcribe transcribeCmd `cmd:"" help:"Write down what is said in audio files."`
-	Serve      serveCmd      `cmd:"" help:"Answer transcription requests over HTTP."`
-	Inspect    inspectCmd    `cmd:"" help:"Say what audio files are, what is wrong with them and what they would cost."`
-	Models     modelsCmd     `cmd:"" help:"List, fetch, describe and remove models."`
-	Keys       keysCmd       `cmd:"" help:"Make API keys for a server."`
-	Doctor     doctorCmd     `cmd:"" help:"Say what this machine has, what will be used and what is missing."`
-	Bench      benchCmd      `cmd:"" help:"Measure how fast models run here, or how a server bears load."`
-	Sim        simCmd        `cmd:"" help:"Show what ways of forming batches do under load, on a made-up device."`
-	Conform    conformCmd    `cmd:"" help:"Replay what broke other servers against a server with OpenAI's audio API."`
-	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Transcribe  transcribeCmd `cmd:"" help:"Write down what is said in audio files."`
+	Serve       serveCmd      `cmd:"" help:"Answer transcription requests over HTTP."`
+	Inspect     inspectCmd    `cmd:"" help:"Say what audio files are, what is wrong with them and what they would cost."`
+	Models      modelsCmd     `cmd:"" help:"List, fetch, describe and remove models."`
+	Keys        keysCmd       `cmd:"" help:"Make API keys for a server."`
+	Doctor      doctorCmd     `cmd:"" help:"Say what this machine has, what will be used and what is missing."`
+	Bench       benchCmd      `cmd:"" help:"Measure how fast models run here, or how a server bears load."`
+	Sim         simCmd        `cmd:"" help:"Show what ways of forming batches do under load, on a made-up device."`
+	Conform     conformCmd    `cmd:"" help:"Replay what broke other servers against a server with OpenAI's audio API."`
+	ShowVersion versionCmd    `cmd:"" name:"version" help:"Print the version."`
 }
 
 // gcPercent is how much garbage may lie beside what lives before it is collected, in percent. Nearly all that lives
@@ -94,6 +96,7 @@ func newParser(cli *commandLine, stdout, stderr io.Writer, exit func(int)) (*kon
 		kong.DefaultEnvars("HARK"),
 		kong.KindMapper(reflect.String, kong.MapperFunc(verbatim)),
 		kong.Vars{
+			"version":        version(),
 			"default_model":  defaultModel,
 			"min_share":      fmt.Sprint(batcher.MinShare),
 			"max_share":      fmt.Sprint(batcher.MaxShare),

@@ -10,8 +10,13 @@ import (
 type versionCmd struct{}
 
 func (versionCmd) Run(c *console) error {
+	return c.write([]byte(version() + "\n"))
+}
+
+// version is the line that both the command and the flag print.
+func version() string {
 	info, _ := debug.ReadBuildInfo()
-	return c.write([]byte("hark " + describeBuild(info) + "\n"))
+	return "hark " + describeBuild(info)
 }
 
 // describeBuild is the module's version, the commit it was built from, and the Go version and system it was built for.

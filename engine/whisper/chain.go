@@ -101,7 +101,8 @@ func (c *chain) accept(out *outcome, align func(text []int32) (alignment, error)
 		}
 	}
 	for _, s := range segments {
-		if s.isEmpty() {
+		// Where a window begins in a pause the model may set a full stop first, as a segment of its own. The reference keeps it.
+		if s.isEmpty() || !c.job.options.Sequential && engine.PlainWord(s.text) == "" {
 			continue
 		}
 		c.segments = append(c.segments, s)

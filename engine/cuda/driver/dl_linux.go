@@ -4,6 +4,7 @@ package driver
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/ebitengine/purego"
 )
@@ -13,6 +14,8 @@ const built = true
 
 // openLibrary opens a shared library by soname or path. Its symbols stay its own.
 func openLibrary(name string) (uintptr, error) {
+	runtime.LockOSThread() // why a library can't be opened is kept for each thread
+	defer runtime.UnlockOSThread()
 	h, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
 		return 0, err
