@@ -37,6 +37,8 @@ const (
 	// dip is taken.
 	pauseDB = 6
 	dipDB   = 12
+	// quietBefore is how loud the silence before a clip's speech may be, against the rest: -30 dB. Whoever begins to speak softly is louder.
+	quietBefore = 0.0316
 )
 
 // Windows finds the speech in samples (mono, 16 kHz) and returns the windows
@@ -44,8 +46,9 @@ const (
 // is not changed and not kept.
 //
 // A clip (len(samples) <= maxSamples) with any speech is one window over all of
-// it, untouched: the model hears it as it was recorded. Without speech there is
-// no window.
+// it: the model hears it as it was recorded. Only 2 s and more that are 30 dB
+// below the rest are left out before its speech, since a model dates its first
+// words to the window's start. Without speech there is no window.
 //
 // A recording is cut into windows at silence. Silence longer than 2 s is left
 // out but for some 0.3 s at its ends; otherwise one window's End is the next one's
@@ -112,7 +115,7 @@ func listen(ctx context.Context, samples []float32, maxSamples int, passed func(
 	t.ended = true
 	t.advance()
 	l.advance()
-	l.end()
+	l.end(samples)
 	return l, nil
 }
 
@@ -165,13 +168,33 @@ func (l *listener) close() {
 }
 
 // end makes a clip one window, and ends the speech that is open.
-func (l *listener) end() {
+func (l *listener) end(samples []float32) {
 	switch {
 	case l.heard > 0 && l.samples <= l.maxSamples:
-		l.windows = []Window{{Start: 0, End: l.samples}}
+		l.windows = []Window{{Start: l.clipStart(samples), End: l.samples}}
 	case l.open:
 		l.close()
 	}
+}
+
+// clipStart is where a clip's window begins: at its start, or behind a long silence, if it is one without a doubt.
+func (l *listener) clipStart(samples []float32) int {
+	first := l.start
+	if len(l.windows) > 0 {
+		first = l.windows[0].Start
+	}
+	if first <= dropFrames*specHop || peak(samples[:first]) > quietBefore*peak(samples[first:]) {
+		return 0
+	}
+	return first
+}
+
+// peak is the greatest magnitude.
+func peak(x []float32) (most float32) {
+	for _, v := range x {
+		most = max(most, v, -v)
+	}
+	return most
 }
 
 // cutPoint picks the sample in (lo, hi] to cut at; hard says that speech is cut.

@@ -193,15 +193,14 @@ func TestWindowsWithoutSpeech(t *testing.T) {
 
 func TestWindowsOfClips(t *testing.T) {
 	for name, x := range map[string][]float32{
-		"speech":           join(silence(1), voice(5*second, 0.5, 1), silence(1)),
-		"without pause":    voice(10*second, 0.5, 1),
-		"quiet":            voice(8*second, 0.0015, 2),
-		"0.5 s":            voice(second/2, 0.5, 3),
-		"0.25 s":           voice(second/4, 0.5, 3),
-		"0.9 s, quiet":     voice(second*9/10, 0.002, 3),
-		"0.5 s in silence": join(silence(12), voice(second/2, 0.3, 4), silence(15)),
-		"after long tone":  join(scaled(sine(20*second, 300, SampleRate, 0), 0.03), voice(second, 0.5, 5)),
-		"over noise":       add(voice(10*second, 0.5, 6), noise(10*second, 0.05, 1)),
+		"speech":          join(silence(1), voice(5*second, 0.5, 1), silence(1)),
+		"without pause":   voice(10*second, 0.5, 1),
+		"quiet":           voice(8*second, 0.0015, 2),
+		"0.5 s":           voice(second/2, 0.5, 3),
+		"0.25 s":          voice(second/4, 0.5, 3),
+		"0.9 s, quiet":    voice(second*9/10, 0.002, 3),
+		"after long tone": join(scaled(sine(20*second, 300, SampleRate, 0), 0.03), voice(second, 0.5, 5)),
+		"over noise":      add(voice(10*second, 0.5, 6), noise(10*second, 0.05, 1)),
 		"with constant offset": add(voice(10*second, 0.3, 6), func() []float32 {
 			x := make([]float32, 10*second)
 			for i := range x {
@@ -214,6 +213,28 @@ func TestWindowsOfClips(t *testing.T) {
 		ws := windowsOf(x, clipLimit)
 		if len(ws) != 1 || ws[0] != (Window{Start: 0, End: len(x)}) {
 			t.Errorf("%s: got %v, want one window over all %d samples", name, ws, len(x))
+		}
+	}
+}
+
+// TestWindowsOfLateClips: silence before a clip's speech is left out if it is long and silent without a doubt.
+func TestWindowsOfLateClips(t *testing.T) {
+	for name, c := range map[string]struct {
+		x    []float32
+		late int // where speech begins if what is before is left out
+	}{
+		"0.5 s in silence": {join(silence(12), voice(second/2, 0.3, 4), silence(15)), 12 * second},
+		"twice":            {join(silence(4), voice(second, 0.3, 4), silence(5), voice(second, 0.3, 5)), 4 * second},
+		"soon":             {join(silence(1), voice(2*second, 0.3, 4)), 0},
+		"softly at first":  {join(scaled(noise(6*second, 0.05, 2), 0.5), voice(5*second, 0.3, 4)), 0},
+	} {
+		ws := windowsOf(c.x, clipLimit)
+		if len(ws) != 1 || ws[0].End != len(c.x) {
+			t.Errorf("%s: got %v, want one window to the end at %d", name, ws, len(c.x))
+			continue
+		}
+		if start := ws[0].Start; start > c.late || start < c.late-second*6/10 {
+			t.Errorf("%s: the window starts at %d, want shortly before %d", name, start, c.late)
 		}
 	}
 }
