@@ -569,7 +569,8 @@ func TestJobAcrossRestart(t *testing.T) {
 	if got := js.get(t, done.Answer).json(t)["text"]; got != want {
 		t.Errorf("result %v\nwant %v", got, want)
 	}
-	if again := js.model.windows.Load() - 1; first < 2 || first+again != whole {
+	// Two of the events told of a window each, which is kept; what ran when the server stopped may run again.
+	if again := js.model.windows.Load() - 1; first < 2 || first+again < whole || again > whole-2 {
 		t.Errorf("%d windows ran, then %d, of %d in all", first, again, whole)
 	}
 }

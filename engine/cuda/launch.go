@@ -36,9 +36,6 @@ func i32(n int) arg {
 	return arg(uint32(n))
 }
 
-// i64 is a long long of the kernel's.
-func i64(n int) arg { return arg(n) }
-
 // flt is a float of the kernel's.
 func flt(v float32) arg { return arg(math.Float32bits(v)) }
 
@@ -96,23 +93,8 @@ func (z *zero) appendKey(key []byte) []byte {
 	return appendNumbers(key, keyZero, uint64(z.at), uint64(z.bytes))
 }
 
-// move copies within the GPU's memory.
-type move struct {
-	to, from driver.DevicePtr
-	bytes    int
-}
-
-func (m *move) submit(c *driver.Context, s driver.Stream) error {
-	return c.CopyOnDevice(m.to, m.from, m.bytes, s)
-}
-
-func (m *move) appendKey(key []byte) []byte {
-	return appendNumbers(key, keyMove, uint64(m.to), uint64(m.from), uint64(m.bytes))
-}
-
 // What begins the key of a command that is no kernel; kernels' numbers are small.
 const (
 	keyZero = ^uint64(iota)
-	keyMove
 	keyMatmul
 )
