@@ -29,14 +29,7 @@ func (d *Device) NewConv(w, bias []float32, out, in, kernel, stride int) (engine
 		return nil, fmt.Errorf("cpu: convolution of %d x %d x %d at stride %d: %d weights and %d biases",
 			out, in, kernel, stride, len(w), len(bias))
 	}
-	r := make([]float32, len(w))
-	for o := range out {
-		for i := range in {
-			for k := range kernel {
-				r[(o*kernel+k)*in+i] = w[(o*in+i)*kernel+k]
-			}
-		}
-	}
+	r := engine.Transposed(w, out, in, kernel)
 	return &conv{kernels.PackF32(r, out, kernel*in), slices.Clone(bias), in, kernel, stride}, nil
 }
 

@@ -28,7 +28,7 @@ func (d *Device) NewDepthwise(w, bias []float32, channels, kernel int) (engine.D
 	if channels < 1 || kernel < 1 || kernel%2 == 0 || len(w) != channels*kernel || bias != nil && len(bias) != channels {
 		return nil, fmt.Errorf("cpu: depthwise convolution of %d channels and kernel %d: %d weights and %d biases", channels, kernel, len(w), len(bias))
 	}
-	c := &depthwise{transposed(w, channels, kernel), make([]float32, channels), channels, kernel}
+	c := &depthwise{engine.Transposed(w, 1, channels, kernel), make([]float32, channels), channels, kernel}
 	copy(c.bias, bias)
 	return c, nil
 }

@@ -52,29 +52,18 @@ func (d *Device) NewSubsampling(w engine.SubsamplingWeights) (engine.Subsampling
 	if w.Mels < 1 || c < 1 || len(w.First) != c*taps || len(w.FirstBias) != c {
 		return nil, fmt.Errorf("cpu: subsampling of %d mels to %d channels: %d weights and %d biases", w.Mels, c, len(w.First), len(w.FirstBias))
 	}
-	s := &subsampling{mels: w.Mels, channels: c, first: transposed(w.First, c, taps), firstBias: slices.Clone(w.FirstBias)}
+	s := &subsampling{mels: w.Mels, channels: c, first: engine.Transposed(w.First, 1, c, taps), firstBias: slices.Clone(w.FirstBias)}
 	for i, st := range w.Stages {
 		if len(st.Depthwise) != c*taps || len(st.DepthwiseBias) != c || len(st.Pointwise) != c*c || len(st.PointwiseBias) != c {
 			return nil, fmt.Errorf("cpu: subsampling stage %d of %d channels: %d and %d weights, %d and %d biases",
 				i, c, len(st.Depthwise), len(st.Pointwise), len(st.DepthwiseBias), len(st.PointwiseBias))
 		}
 		s.stages = append(s.stages, subsamplingStage{
-			depthwise: transposed(st.Depthwise, c, taps), depthwiseBias: slices.Clone(st.DepthwiseBias),
+			depthwise: engine.Transposed(st.Depthwise, 1, c, taps), depthwiseBias: slices.Clone(st.DepthwiseBias),
 			pointwise: kernels.PackF32(st.Pointwise, c, c), bias: slices.Clone(st.PointwiseBias),
 		})
 	}
 	return s, nil
-}
-
-// transposed is w, [rows][cols], as [cols][rows].
-func transposed(w []float32, rows, cols int) []float32 {
-	t := make([]float32, len(w))
-	for i := range rows {
-		for j := range cols {
-			t[j*rows+i] = w[i*cols+j]
-		}
-	}
-	return t
 }
 
 // subsampleBlock is a run of an item's output rows.

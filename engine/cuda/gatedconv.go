@@ -32,7 +32,7 @@ func (d *Device) NewDepthwise(w, bias []float32, channels, kernel int) (engine.D
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	placed, err := d.placeAll(transposed(w, channels, kernel), bias)
+	placed, err := d.placeAll(engine.Transposed(w, 1, channels, kernel), bias)
 	if err != nil {
 		return nil, err
 	}
@@ -73,15 +73,4 @@ func (d *Device) placeAll(arrays ...[]float32) ([]driver.DevicePtr, error) {
 		placed, addresses = append(placed, b), append(addresses, b.address())
 	}
 	return addresses, nil
-}
-
-// transposed is w, [rows][cols], as [cols][rows].
-func transposed(w []float32, rows, cols int) []float32 {
-	t := make([]float32, len(w))
-	for i := range rows {
-		for j := range cols {
-			t[j*rows+i] = w[i*cols+j]
-		}
-	}
-	return t
 }

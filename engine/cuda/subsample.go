@@ -50,13 +50,13 @@ func (d *Device) NewSubsampling(w engine.SubsamplingWeights) (engine.Subsampling
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	c := w.Channels
-	placed, err := d.placeAll(transposed(w.First, c, subsampleTaps), w.FirstBias)
+	placed, err := d.placeAll(engine.Transposed(w.First, 1, c, subsampleTaps), w.FirstBias)
 	if err != nil {
 		return nil, err
 	}
 	s := &subsampling{mels: w.Mels, channels: c, first: placed[0], firstBias: placed[1]}
 	for _, st := range w.Stages {
-		if placed, err = d.placeAll(transposed(st.Depthwise, c, subsampleTaps), st.DepthwiseBias); err != nil {
+		if placed, err = d.placeAll(engine.Transposed(st.Depthwise, 1, c, subsampleTaps), st.DepthwiseBias); err != nil {
 			return nil, err
 		}
 		pointwise, err := d.newWeight(st.Pointwise, st.PointwiseBias, c, c)
