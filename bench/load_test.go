@@ -12,7 +12,7 @@ import (
 )
 
 // serverOf answers what handle says of a file's name.
-func serverOf(t *testing.T, handle func(name string, w http.ResponseWriter)) (url string, seen *atomic.Int32) {
+func serverOf(t *testing.T, handle func(name string, w http.ResponseWriter, gaveUp <-chan struct{})) (url string, seen *atomic.Int32) {
 	seen = new(atomic.Int32)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f, header, err := r.FormFile("file")
@@ -25,7 +25,7 @@ func serverOf(t *testing.T, handle func(name string, w http.ResponseWriter)) (ur
 			return
 		}
 		seen.Add(1)
-		handle(header.Filename, w)
+		handle(header.Filename, w, r.Context().Done())
 	}))
 	t.Cleanup(s.Close)
 	return s.URL, seen
@@ -37,9 +37,9 @@ func fileOf(name string, seconds float64) File {
 
 func TestLoadCountsEveryEnd(t *testing.T) {
 	var clips atomic.Int32
-	url, seen := serverOf(t, func(name string, w http.ResponseWriter) {
+	url, seen := serverOf(t, func(name string, w http.ResponseWriter, gaveUp <-chan struct{}) {
 		if name == "long" {
-			time.Sleep(300 * time.Millisecond)
+			<-gaveUp // far beyond any clip's time
 			return
 		}
 		switch clips.Add(1) {
@@ -56,7 +56,7 @@ func TestLoadCountsEveryEnd(t *testing.T) {
 	l := Load{
 		URL: url, Key: "k", Fields: map[string]string{"model": "m"},
 		Clips: []File{fileOf("a", 2), fileOf("b", 2)}, Recordings: []File{fileOf("long", 60)},
-		ClipClients: 1, RecordingClients: 1, Duration: 2 * time.Second, Timeout: 100 * time.Millisecond,
+		ClipClients: 1, RecordingClients: 1, Duration: 2 * time.Second, Timeout: 2 * time.Second,
 	}
 	r, err := l.Run(t.Context())
 	if err != nil {
@@ -81,7 +81,9 @@ func TestLoadCountsEveryEnd(t *testing.T) {
 }
 
 func TestLoadNeedsAServer(t *testing.T) {
-	url, _ := serverOf(t, func(_ string, w http.ResponseWriter) { http.Error(w, "no such model", http.StatusNotFound) })
+	url, _ := serverOf(t, func(_ string, w http.ResponseWriter, _ <-chan struct{}) {
+		http.Error(w, "no such model", http.StatusNotFound)
+	})
 	l := Load{URL: url, Key: "k", Fields: map[string]string{"model": "m"}, Clips: []File{fileOf("a", 2)}, ClipClients: 1, Duration: time.Second}
 	if _, err := l.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "no such model") {
 		t.Errorf("got %v", err)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"hark/audioprep"
@@ -135,12 +136,16 @@ var vad = Settings{
 	Turns: &Turns{Threshold: 0.5, Padding: 300 * time.Millisecond, Silence: 500 * time.Millisecond},
 }
 
-func TestTurnsAreFound(t *testing.T) {
+// TestTurnsAreFound speaks twice, as slowly as the text comes: each piece of sound waits until what came before has been looked at.
+func TestTurnsAreFound(t *testing.T) { synctest.Test(t, testTurnsAreFound) }
+
+func testTurnsAreFound(t *testing.T) {
 	s, events := open(t, &scribe{}, vad)
 	sound := voice(t)
 	for range 2 {
 		for at := 0; at < len(sound); at += 640 {
 			mustAppend(t, s, sound[at:min(len(sound), at+640)])
+			synctest.Wait()
 		}
 	}
 	await[Completed](t, events, 2)

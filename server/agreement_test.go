@@ -37,7 +37,7 @@ func (ts *testServer) line(t *testing.T, id string) (line logLine) {
 func TestAgreement(t *testing.T) {
 	ts := newTestServer(t, func(c *Config) {
 		withKeys(t, "rpm=1")(c)
-		c.MaxUploadBytes, c.MaxPending, c.UploadIdleTimeout = 200_000, 1, 200*time.Millisecond
+		c.MaxUploadBytes, c.MaxPending = 200_000, 1
 	})
 	clip := speechWAV(1, 1)
 	bob := func(method, path string, body io.Reader) *answer {
@@ -68,6 +68,9 @@ func TestAgreement(t *testing.T) {
 		{"unknown path", func() *answer { return bob("GET", "/v1/nothing", nil) }, 404, "unknown_path", "", unmatched},
 		{"wrong method", func() *answer { return bob("PATCH", "/v1/models", nil) }, 405, "method_not_allowed", "", unmatched},
 		{"slow upload", func() *answer {
+			usual := ts.cfg.UploadIdleTimeout
+			ts.cfg.UploadIdleTimeout = 100 * time.Millisecond
+			defer func() { ts.cfg.UploadIdleTimeout = usual }()
 			pipe, w := io.Pipe()
 			defer w.Close()
 			go w.Write(clip[:1000])
@@ -93,7 +96,9 @@ func TestAgreement(t *testing.T) {
 		{"too late", func() *answer {
 			ts.model.set(func(m *fakeModel) { m.hold = make(chan struct{}) })
 			defer ts.model.set(func(m *fakeModel) { m.hold = nil })
-			return bob("POST", "/v1/transcribe?deadline_ms=400", bytes.NewReader(clip))
+			return letIn(func(deadline string) *answer {
+				return bob("POST", "/v1/transcribe?deadline_ms="+deadline, bytes.NewReader(clip))
+			})
 		}, 503, "deadline_exceeded", "deadline_ms", "/v1/transcribe"},
 		{"whisper.cpp's form", func() *answer { return bob("POST", "/inference", nil) }, 400, "empty_audio", "file", "/inference"},
 		{"Deepgram's form", func() *answer { return bob("POST", "/v1/listen?language=xx", bytes.NewReader(clip)) }, 400, "invalid_language", "language", "/v1/listen"},

@@ -51,7 +51,7 @@ func newColdServer(t *testing.T, change func(*Config)) *testServer {
 	link := httptest.NewServer(s.Handler())
 	t.Cleanup(func() {
 		link.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := s.Shutdown(ctx); err != nil {
 			t.Errorf("shutdown: %v", err)
@@ -182,14 +182,16 @@ func (ts *testServer) metric(t *testing.T, prefix string) string {
 	return strings.Join(lines, "\n")
 }
 
+// patience is how long a test waits for what must come; it's reached only where that doesn't.
+const patience = time.Minute
+
 // eventually waits until ok, for what happens on another goroutine.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for range 2000 {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if ok() {
 			return
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 	t.Fatalf("never came true: %s", what)
 }

@@ -75,7 +75,7 @@ func newSlowJobServer(t *testing.T, dir string, slow time.Duration, change func(
 		s.refuse()
 		s.jobs.close() // so that streams end
 		link.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := errors.Join(s.Shutdown(ctx), store.Close()); err != nil {
 			t.Errorf("stop: %v", err)
@@ -616,10 +616,7 @@ func TestJobTriedAgain(t *testing.T) {
 	js := newJobServer(t, t.TempDir(), nil)
 	js.model.set(func(m *fakeModel) { m.fail = errors.New("a bad moment") })
 	j := js.submit(t, speechWAV(2, 1))
-	eventually(t, "it was tried", func() bool { return js.jobs.tries(j.ID) > 0 })
-	if now := js.job(t, j.ID); now.Status != jobs.Queued {
-		t.Errorf("meanwhile the job is %s", now.Status)
-	}
+	eventually(t, "it was tried, and waits", func() bool { return js.jobs.tries(j.ID) > 0 && js.job(t, j.ID).Status == jobs.Queued })
 	js.model.set(func(m *fakeModel) { m.fail = nil })
 	js.wait(t, j.ID, jobs.Done)
 }

@@ -88,11 +88,7 @@ func TestUnusedModelGoes(t *testing.T) {
 		if h.loads["a"] != i+1 {
 			t.Errorf("loaded %d times, want %d", h.loads["a"], i+1)
 		}
-		for end := time.Now().Add(5 * time.Second); !h.all[i].closed.Load(); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("an unused model was not closed")
-			}
-		}
+		eventually(t, "an unused model is closed", h.all[i].closed.Load)
 	}
 }
 

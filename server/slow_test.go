@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -60,7 +61,7 @@ func TestSlowHeader(t *testing.T) {
 		}
 	}()
 	ts.unaffected(t)
-	conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	conn.SetReadDeadline(time.Now().Add(patience))
 	if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error("the link is still open")
 	}
@@ -79,47 +80,62 @@ func TestSlowBody(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 		}
 	}()
+	eventually(t, "it is read", func() bool { return ts.pending.Load() == 1 })
+	ts.cfg.UploadIdleTimeout = patience // of those that come now
 	ts.unaffected(t)
-	conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	conn.SetReadDeadline(time.Now().Add(patience))
 	readAnswer(t, r).wantError(t, 408, "upload_timeout", "")
 }
 
-// stalling is a body of a client that sends enough, to a server that takes its time to read it.
-type stalling struct{ left int }
+// bareLink is a link without a network: its reads take their time, and fail once it's past the deadline.
+type bareLink struct {
+	http.ResponseWriter
+	until time.Time
+	takes time.Duration // for each byte to come
+}
 
-func (b *stalling) Read(p []byte) (int, error) {
-	if b.left == 0 {
-		return 0, io.EOF
+func (l *bareLink) SetReadDeadline(until time.Time) error {
+	l.until = until
+	return nil
+}
+
+func (l *bareLink) Read(p []byte) (int, error) {
+	time.Sleep(l.takes)
+	if time.Now().After(l.until) {
+		return 0, os.ErrDeadlineExceeded
 	}
-	b.left--
 	return copy(p, "x"), nil
 }
 
-// TestOwnDelay: what the server itself takes between two reads is not put down to the client.
+// TestOwnDelay: what the server itself takes between two reads is not put down to the client, what the client takes is.
 func TestOwnDelay(t *testing.T) {
-	ts := newTestServer(t, func(c *Config) { c.UploadIdleTimeout = 50 * time.Millisecond })
-	addr := ts.listen(t, ts.observe(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b := ts.newBody(w, r)
-		one := make([]byte, 1)
-		for {
-			_, err := b.Read(one)
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				ts.fail(w, r, uploadError(err))
-				return
-			}
-			time.Sleep(30 * time.Millisecond)
-		}
-		ts.write(w, http.StatusOK, "text/plain", nil)
-	})), nil)
-	r, err := http.NewRequest("POST", "http://"+addr, &stalling{left: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a := do(t, r); a.status != 200 {
-		t.Errorf("got %d %s", a.status, a.body)
+	for _, c := range []struct {
+		name           string
+		client, server time.Duration // of each byte
+		idle           time.Duration
+		tooSlow        bool
+	}{
+		{"slow server", 0, 30 * time.Millisecond, 50 * time.Millisecond, false},
+		{"slow client", 30 * time.Millisecond, 0, 50 * time.Millisecond, true},
+		{"both, fast enough", 5 * time.Millisecond, 300 * time.Millisecond, 50 * time.Millisecond, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				link := &bareLink{takes: c.client}
+				s := &Server{cfg: Config{UploadIdleTimeout: c.idle, UploadTimeout: time.Hour}}
+				b := s.newBody(link, &http.Request{Body: io.NopCloser(link), ContentLength: 100})
+				var err error
+				for range 20 {
+					if _, err = b.Read(make([]byte, 1)); err != nil {
+						break
+					}
+					time.Sleep(c.server)
+				}
+				if errors.Is(err, os.ErrDeadlineExceeded) != c.tooSlow {
+					t.Errorf("got %v", err)
+				}
+			})
+		})
 	}
 }
 
@@ -150,7 +166,7 @@ func TestSlowReader(t *testing.T) {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	conn.SetReadDeadline(time.Now().Add(patience))
 	n, err := io.Copy(io.Discard, r)
 	if n >= int64(len(big)) || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("got %d bytes, %v: want a link that was closed before the end", n, err)

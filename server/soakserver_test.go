@@ -136,7 +136,7 @@ func (k *soaker) holds() holdings {
 	k.log.reset()
 	runtime.GC()
 	runtime.GC() // frees what the first one finalized
-	return holdings{runtime.NumGoroutine(), openFiles(), heapBytes()}
+	return holdings{runtime.NumGoroutine(), openFiles(), liveBytes()}
 }
 
 // openFiles is how many the process has; 0 where the system doesn't say.
@@ -145,9 +145,10 @@ func openFiles() int {
 	return len(entries)
 }
 
-// heapBytes is what objects take, those included that are not collected yet.
-func heapBytes() int64 {
-	sample := []runtimemetrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+// liveBytes is what the collector found in use when it last looked. What it left to be collected later depends on how much is in use, and
+// on who else has the processor.
+func liveBytes() int64 {
+	sample := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	runtimemetrics.Read(sample)
 	return int64(sample[0].Value.Uint64())
 }
@@ -167,7 +168,7 @@ func watchPeaks() *peaks {
 		for {
 			select {
 			case <-tick.C:
-				p.heap = max(p.heap, heapBytes())
+				p.heap = max(p.heap, liveBytes())
 				p.goroutines = max(p.goroutines, int64(runtime.NumGoroutine()))
 			case <-p.quit:
 				return
