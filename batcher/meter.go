@@ -71,6 +71,11 @@ func (m *meter) time(n int) float64 {
 // marginal returns what one more window costs, in seconds.
 func (m *meter) marginal() float64 { return m.perWindow }
 
+// price returns what a window costs in a batch of n, or in several where n is more than a batch holds, in seconds, by the line.
+func (m *meter) price(n int) float64 {
+	return m.perWindow + m.fixed/float64(min(n, len(m.mean)-1))
+}
+
 // wasteLimit is how much more a window may cost than in a full batch for a smaller batch to count as good.
 const wasteLimit = 0.02
 

@@ -55,7 +55,7 @@ func (f *Former[W]) predictClip(before int, now time.Time) time.Duration {
 	turn := max(f.turnLength[Clips], m.time(min(perTurn, f.maxBatch)))
 	seconds := f.runsOn(now) + float64(turns)*turn + f.inBatches(m, before-turns*perTurn+1)
 	if f.recordings.n > 0 {
-		seconds += float64(turns+1) * f.turnLength[Recordings]
+		seconds += float64(turns+1) * f.turnLength[Recordings] / (1 + f.quantum.passes)
 	}
 	return duration(seconds)
 }
@@ -84,7 +84,7 @@ func (f *Former[W]) predictRecording(costMillis int64, now time.Time) time.Durat
 	windows := int(max(1, math.Ceil(float64(costMillis)/windowCharge)))
 	seconds := f.inBatches(&f.meters[Recordings], windows) + f.runsOn(now)
 	if f.clips.n > 0 && f.turnLength[Recordings] > 0 {
-		seconds *= 1 + f.turnLength[Clips]/f.turnLength[Recordings]
+		seconds *= 1 + (1+f.quantum.passes)*f.turnLength[Clips]/f.turnLength[Recordings]
 	}
 	return duration(seconds)
 }

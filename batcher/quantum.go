@@ -1,22 +1,46 @@
 package batcher
 
+const (
+	// savedTurns is how many turns in a row recordings may leave to the clips.
+	savedTurns = 2
+	// longestSaved is the most that a saved quantum comes to, in seconds, since clips wait that long.
+	longestSaved = 2.0
+	// worthSaving is how much cheaper windows must become for it, as a part.
+	worthSaving = 0.1
+)
+
 // quantum is the device time that recordings get after a clip turn (rule 9), in seconds.
 type quantum struct {
 	ratio    float64 // share / (1 - share)
 	clipTurn float64 // what the last clip turn took; 0 before the first
 	timed    bool    // the turn under way has a quantum; else it is one batch
-	size     float64 // q of that turn
-	balance  float64 // what is left of it
+	balance  float64 // what is left of that turn's
 	carry    float64 // what the turn before left over or took too much
 	planned  int     // windows that the running batch may still take from the turn
+	saved    float64 // of clip turns after which recordings had none
+	passed   int     // how many these were
+	passes   float64 // the same, smoothed over the turns of recordings
 }
 
 // begin starts a turn of recordings. Its quantum counts only where clips compete: if they wait now, or had the turn
 // before.
 func (q *quantum) begin(contested bool) {
 	q.timed = contested && q.clipTurn > 0
-	q.size = q.ratio * q.clipTurn
-	q.balance = q.size + min(max(q.carry, -q.size), q.size)
+	q.balance = q.due()
+	q.passes += smoothing * (float64(q.passed) - q.passes)
+	q.saved, q.passed = 0, 0
+}
+
+// due is what a turn of recordings would have now.
+func (q *quantum) due() float64 {
+	size := q.saved + q.ratio*q.clipTurn
+	return size + min(max(q.carry, -size), size)
+}
+
+// save leaves the turn that is due to the clips and keeps its quantum.
+func (q *quantum) save() {
+	q.saved += q.ratio * q.clipTurn
+	q.passed++
 }
 
 // end settles what the turn left over, so that a quantum that is no whole number of windows is met over several turns.

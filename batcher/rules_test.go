@@ -44,6 +44,7 @@ type watcher struct {
 	lastRec  int        // arrival of the recording that had the last recordings' turn
 	lateFrom int        // arrivals from here on are too late for the turn
 	size     int        // windows of the batch so far
+	passed   int        // turns in a row that recordings have left to clips
 
 	unbounded bool // a clip may have more windows than a turn has places, so that no bound holds
 }
@@ -124,10 +125,17 @@ func (w *watcher) next(t *rapid.T) bool {
 	return true
 }
 
-// beginTurn checks whose turn it is (rule 1).
+// beginTurn checks whose turn it is (rules 1 and 9).
 func (w *watcher) beginTurn(t *rapid.T, b *Batch[int], clips, recordings bool, waiting []*watched) {
-	if clips && recordings && w.turn > 0 && b.Lane == w.lane {
+	again := clips && recordings && w.turn > 0 && b.Lane == w.lane
+	if again && (w.c.Policy == Lanes || b.Lane == Recordings) {
 		t.Fatalf("turn %d goes to %v again", b.Turn, b.Lane)
+	}
+	if w.passed++; !again {
+		w.passed = 0
+	}
+	if w.passed > savedTurns {
+		t.Fatalf("turn %d is the %d. that recordings pass", b.Turn, w.passed)
 	}
 	w.turn, w.lane = b.Turn, b.Lane
 	w.members, w.spent, w.batches, w.lateFrom = nil, 0, 0, len(w.all)

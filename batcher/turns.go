@@ -21,7 +21,7 @@ func (f *Former[W]) beginTurn(now time.Time) bool {
 	return true
 }
 
-// bind decides whose turn is next (rule 1) and binds its requests to it (rules 2 to 5 and 10); false if nobody waits.
+// bind decides whose turn is next (rules 1 and 9) and binds its requests to it (rules 2 to 5 and 10); false if nobody waits.
 // The recordings of policy windowed are bound window by window, when a batch is formed.
 func (f *Former[W]) bind(t *turn[W], now time.Time) bool {
 	lane := Clips
@@ -31,10 +31,13 @@ func (f *Former[W]) bind(t *turn[W], now time.Time) bool {
 	case f.clips.n == 0:
 		lane = Recordings
 	case f.recordings.n == 0:
+		f.quantum.saved, f.quantum.passed = 0, 0
 	case !f.bound:
 		if f.recordings.oldest().seq < f.clips.oldest().seq {
 			lane = Recordings
 		}
+	case f.last == Clips && f.policy == Windowed && f.saves():
+		f.quantum.save()
 	case f.last == Clips:
 		lane = Recordings
 	}

@@ -75,18 +75,43 @@ func (f *Former[W]) plan() int {
 		}
 		return m.smallest()
 	}
-	n := m.within(q.balance)
 	if !f.cur.first {
-		return n
+		return m.within(q.balance)
 	}
-	n = max(n, 1)
-	if m.distinct == 1 && m.seen(n) && n < f.maxBatch {
+	return f.affords(m, q.balance)
+}
+
+// affords returns how many windows a turn of recordings that begins with so many seconds is to run: at least one.
+func (f *Former[W]) affords(m *meter, seconds float64) int {
+	n := max(m.within(seconds), 1)
+	switch {
+	case n >= f.maxBatch:
+	case m.distinct == 1 && m.seen(n):
 		return min(2*n, f.maxBatch) // what a further window costs takes two sizes to tell
-	}
-	if n < f.maxBatch && m.distinct > 1 && m.marginal() < backfillLimit*m.time(n) {
+	case m.distinct > 1 && m.marginal() < backfillLimit*m.time(n):
 		return f.maxBatch
 	}
 	return n
+}
+
+// saves reports whether recordings do better to leave the turn that is due to the clips, and to have its quantum after the next clip
+// turn: if a window is cheaper by far in the batch that both quanta afford.
+func (f *Former[W]) saves() bool {
+	q, m := &f.quantum, &f.meters[Recordings]
+	longest := longestSaved
+	if f.shared {
+		longest = sharedTurn
+	}
+	due := q.due()
+	later := due + q.ratio*q.clipTurn
+	if m.distinct < 2 || q.clipTurn == 0 || q.passed >= savedTurns || later > longest {
+		return false
+	}
+	now, then := f.affords(m, due), f.affords(m, later)
+	if f.recordings.cost < int64(then)*windowCharge { // too little is there for such a batch
+		return false
+	}
+	return m.price(then) <= (1-worthSaving)*m.price(now)
 }
 
 // backfill gives free places to the other lane where that costs next to nothing (rule 13).

@@ -119,6 +119,9 @@ func TestRule9BatchesThatCostNothingMoreAreFilled(t *testing.T) {
 		d.now = d.now.Add(time.Duration((0.6 + 0.021*float64(b.NumWindows)) * 1e9))
 		d.f.Done(d.now)
 	}
+	if len(sizes) != 10 {
+		t.Errorf("recordings have %d turns of 20, want every second one: nothing is gained by saving", len(sizes))
+	}
 	// A clip turn of three takes 0.663 s, in which three windows fit; but nine more cost no more than 0.19 s.
 	for _, n := range sizes[len(sizes)-5:] {
 		if n != 12 {
