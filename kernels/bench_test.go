@@ -54,7 +54,7 @@ func BenchmarkMatMulI8(b *testing.B) {
 				b.Run(fmt.Sprintf("%s/fine=%v/%dx%dx%d", tier, fine, c.m, c.n, c.k), func(b *testing.B) {
 					defer setTier(tierName)
 					useTier(b, tier)
-					w, q := PackI8(normals(rng(1), c.n*c.k), c.n, c.k, fine), new(Quantised)
+					w, q := PackI8(normals(rng(1), c.n*c.k), c.n, c.k, fine, false), new(Quantised)
 					x, bias, dst := outliers(2, c.m, c.k), make([]float32, c.n), make([]float32, c.m*c.n)
 					for b.Loop() {
 						q.Reset(c.m, c.k, fine)

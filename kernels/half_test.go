@@ -108,8 +108,8 @@ func TestPackHalves(t *testing.T) {
 			b := littleHalves(t, w)
 			sameBits(t, fmt.Sprintf("%dx%d", c.n, c.k), unpack(PackHalves(b, c.n, c.k)), w)
 			for _, fine := range []bool{false, true} {
-				got, want := PackI8Halves(b, c.n, c.k, fine), PackI8(w, c.n, c.k, fine)
-				if !bytes.Equal(got.panels, want.panels) || !slices.Equal(got.scale, want.scale) {
+				got, want := PackI8Halves(b, c.n, c.k, fine, fine), PackI8(w, c.n, c.k, fine, fine)
+				if !bytes.Equal(got.panels, want.panels) || !slices.Equal(got.scale, want.scale) || !slices.Equal(got.rest, want.rest) {
 					t.Errorf("%dx%d, fine: %v: bytes differ from those of float32 weights", c.n, c.k, fine)
 				}
 			}

@@ -65,7 +65,7 @@ func TestMatMulI8(t *testing.T) {
 		for _, fine := range []bool{false, true} {
 			for _, c := range matmulShapes {
 				t.Run(fmt.Sprintf("fine=%v/%dx%dx%d", fine, c.m, c.n, c.k), func(t *testing.T) {
-					x, w := outliers(7, c.m, c.k), PackI8(guarded(t, normals(rng(8), c.n*c.k)), c.n, c.k, fine)
+					x, w := outliers(7, c.m, c.k), PackI8(guarded(t, normals(rng(8), c.n*c.k)), c.n, c.k, fine, false)
 					ep := Epilogue{Bias: guarded(t, normals(rng(9), c.n))}
 					ldd := c.n + 3
 					dst := guarded(t, make([]float32, max(0, (c.m-1)*ldd+c.n)))
@@ -87,7 +87,7 @@ func TestMatMulI8Alike(t *testing.T) {
 	const m, n, k = 29, 70, 200
 	var want []float32
 	eachTier(t, func(t *testing.T) {
-		w := PackI8(normals(rng(1), n*k), n, k, true)
+		w := PackI8(normals(rng(1), n*k), n, k, true, false)
 		got := make([]float32, m*n)
 		MatMulI8(got, n, quantised(outliers(2, m, k), m, k, true), 0, m, w, 0, n, Epilogue{})
 		if want == nil {
@@ -102,7 +102,7 @@ func TestMatMulI8Split(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
 		for _, fine := range []bool{false, true} {
 			const m, n, k = 120, 200, 257
-			x, w := outliers(3, m, k), PackI8(normals(rng(4), n*k), n, k, fine)
+			x, w := outliers(3, m, k), PackI8(normals(rng(4), n*k), n, k, fine, false)
 			ep := Epilogue{Bias: normals(rng(5), n), Act: ActGELU, Residual: normals(rng(6), m*n), LdResidual: n}
 			want := make([]float32, m*n)
 			MatMulI8(want, n, quantised(x, m, k, fine), 0, m, w, 0, n, ep)
@@ -141,7 +141,7 @@ func TestMatMulI8Accuracy(t *testing.T) {
 			most float64
 		}{{true, 0.012}, {false, 0.06}} {
 			got := make([]float32, m*n)
-			MatMulI8(got, n, quantised(x, m, k, c.fine), 0, m, PackI8(w, n, k, c.fine), 0, n, Epilogue{})
+			MatMulI8(got, n, quantised(x, m, k, c.fine), 0, m, PackI8(w, n, k, c.fine, false), 0, n, Epilogue{})
 			if e := relativeError(got, exact); !(e <= c.most) {
 				t.Errorf("fine %v: relative error %.4f, want at most %v", c.fine, e, c.most)
 			} else {
@@ -162,7 +162,7 @@ func TestMatMulI8Special(t *testing.T) {
 			}
 			x[3*k+4], x[4*k+5] = nan, inf
 			got := make([]float32, m*n)
-			MatMulI8(got, n, quantised(x, m, k, fine), 0, m, PackI8(w, n, k, fine), 0, n, Epilogue{})
+			MatMulI8(got, n, quantised(x, m, k, fine), 0, m, PackI8(w, n, k, fine, false), 0, n, Epilogue{})
 			for i, v := range []float64{0, 0, k / 2, math.NaN(), math.NaN(), math.Inf(1)} {
 				row := got[i*n:][:n]
 				if i == 4 && row[0]-row[0] != 0 {
@@ -176,18 +176,21 @@ func TestMatMulI8Special(t *testing.T) {
 
 func TestPackI8(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
-		for _, fine := range []bool{false, true} {
+		for _, form := range []struct {
+			fine, rest bool
+			steps      float64 // that make one of the bytes
+		}{{false, false, 1}, {true, false, 1}, {false, true, restSteps}, {true, true, restSteps}} {
 			for _, c := range []struct{ n, k int }{{0, 0}, {1, 1}, {16, 3}, {17, 5}, {33, 1}, {100, 70}} {
 				w := normals(rng(1), c.n*c.k)
-				p := PackI8(guarded(t, w), c.n, c.k, fine)
-				if p.Fine() != fine || p.Bytes() < c.n*c.k {
+				p := PackI8(guarded(t, w), c.n, c.k, form.fine, form.rest)
+				if p.Fine() != form.fine || p.Bytes() < c.n*c.k {
 					t.Errorf("%d x %d: fine %v, %d bytes", c.n, c.k, p.Fine(), p.Bytes())
 				}
 				for n := range c.n {
 					got := make([]float32, c.k)
 					p.Row(n, got)
 					// The nearest multiple of a step is half a step away at most.
-					near(t, fmt.Sprint("row ", n), got, wide(w[n*c.k:][:c.k]), float64(p.scale[n])*0.501, 0)
+					near(t, fmt.Sprint("row ", n), got, wide(w[n*c.k:][:c.k]), float64(p.scale[n])*0.502/form.steps, 2e-7)
 				}
 			}
 		}
@@ -195,7 +198,7 @@ func TestPackI8(t *testing.T) {
 }
 
 func TestMatMulI8Panics(t *testing.T) {
-	w := PackI8(make([]float32, 128*8), 128, 8, true)
+	w := PackI8(make([]float32, 128*8), 128, 8, true, false)
 	x, d := quantised(make([]float32, 16*8), 16, 8, true), make([]float32, 16*128)
 	for name, f := range map[string]func(){
 		"i0 within a strip": func() { MatMulI8(d, 128, x, 6, 2, w, 0, 128, Epilogue{}) },

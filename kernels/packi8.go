@@ -13,6 +13,9 @@ const groupK = 4
 // padK is what K is padded to in packed and quantised bytes: whole registers of any tier, and whole turns of the tiles' loops.
 const padK = 32
 
+// restSteps is how many steps of what bytes leave of a weight make one of the bytes.
+const restSteps = 256
+
 // PackedI8 is a weight matrix [N][K] in bytes, laid out for [MatMulI8]: panels of 16 output columns in groups of four k,
 // [N/16][K/4][16][4], 64-byte aligned, N padded to a multiple of 32 and K likewise. A byte is the rounded quotient of the weight and
 // its column's scale, plus an offset that makes it unsigned, as the instructions want one of their factors. It does not change once
@@ -24,28 +27,38 @@ type PackedI8 struct {
 	offset int32
 	panels []uint8
 	scale  []float32 // [N as padded]
+	rest   []int8    // [N][K as padded], of which 256 make a step of panels; or nil
 }
 
 // PackI8 packs w, [n][k] row-major. w is copied and may be reused. The weights are for rows quantised with the same fine. Those that
-// are not fine have seven bits instead of eight where the CPU's instruction would saturate otherwise.
-func PackI8(w []float32, n, k int, fine bool) *PackedI8 {
+// are not fine have seven bits instead of eight where the CPU's instruction would saturate otherwise. With rest, what bytes leave of the
+// weights is kept too, in bytes of its own, for [PackedI8.Refine] and [PackedI8.Row].
+func PackI8(w []float32, n, k int, fine, rest bool) *PackedI8 {
 	if n < 0 || k < 0 || len(w) < n*k {
 		panic(fmt.Sprintf("kernels: PackI8: %d weights for %d x %d", len(w), n, k))
 	}
-	p := new(PackedI8)
-	p.reset(n, k, fine)
+	p := newPackedI8(n, k, fine, rest)
 	p.packRows(w, k)
 	return p
 }
 
 // PackI8Halves is PackI8 for weights that are halves (IEEE 754 binary16), little-endian, at any address, as files hold them.
-func PackI8Halves(w []byte, n, k int, fine bool) *PackedI8 {
+func PackI8Halves(w []byte, n, k int, fine, rest bool) *PackedI8 {
 	if n < 0 || k < 0 || len(w) < 2*n*k {
 		panic(fmt.Sprintf("kernels: PackI8Halves: %d bytes for %d x %d", len(w), n, k))
 	}
+	p := newPackedI8(n, k, fine, rest)
+	p.packEach(func(dst []float32, i int) { widen(dst[:k], w[2*i*k:]) })
+	return p
+}
+
+// newPackedI8 has room for n x k weights of undefined content.
+func newPackedI8(n, k int, fine, rest bool) *PackedI8 {
 	p := new(PackedI8)
 	p.reset(n, k, fine)
-	p.packEach(func(dst []float32, i int) { widen(dst[:k], w[2*i*k:]) })
+	if rest {
+		p.rest = alignedSlice[int8](n * p.kp)
+	}
 	return p
 }
 
@@ -78,7 +91,12 @@ func (p *PackedI8) packEach(row func(dst []float32, i int)) {
 		clear(p.scale[j+rows : j+panelCols])
 		for r := range rows {
 			row(s.row, j+r)
-			p.scale[j+r] = s.packRow(s.bytes[r*p.kp:][:p.kp], p.offset)
+			bytes := s.bytes[r*p.kp:][:p.kp]
+			if p.rest == nil {
+				p.scale[j+r] = s.packRow(bytes, p.offset)
+			} else {
+				p.scale[j+r] = s.packRest(bytes, p.rest[(j+r)*p.kp:][:p.kp], p.offset)
+			}
 		}
 		packPanel(asFloats(p.panels[j*p.kp:][:panelCols*p.kp]), asFloats(s.bytes), groups, rows, groups)
 	}
@@ -97,7 +115,16 @@ var packScratches = sync.Pool{New: func() any { return new(packScratch) }}
 func (s *packScratch) packRow(dst []uint8, offset int32) float32 {
 	most, sum := absSums(s.row)
 	scale, inv := checkedStep(most/float32(offset-1), sum)
-	toBytes(unsafe.Slice((*int8)(unsafe.Pointer(&dst[0])), len(dst)), s.hi, s.row, inv)
+	toBytes(asSigned(dst), s.hi, s.row, inv)
+	addBytes(dst, uint8(offset))
+	return scale
+}
+
+// packRest is packRow that keeps what is left, in 256ths of the scale: the low bytes of a finer number, of which dst are the high ones.
+func (s *packScratch) packRest(dst []uint8, rest []int8, offset int32) float32 {
+	most, sum := absSums(s.row)
+	scale, inv := checkedStep(most/float32(offset-1), sum)
+	toBytes(rest, asSigned(dst), s.row, restSteps*inv)
 	addBytes(dst, uint8(offset))
 	return scale
 }
@@ -112,6 +139,11 @@ func addBytes(x []uint8, v uint8) {
 	}
 }
 
+// asSigned is the same memory as signed bytes.
+func asSigned(x []uint8) []int8 {
+	return unsafe.Slice((*int8)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}
+
 // asFloats is the same memory in fours of bytes, to be moved only. x is aligned to them.
 func asFloats(x []uint8) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x)/4)
@@ -120,10 +152,13 @@ func asFloats(x []uint8) []float32 {
 // Fine says for which rows the weights are made.
 func (p *PackedI8) Fine() bool { return p.fine }
 
-// Bytes returns the memory that the packed weights take.
-func (p *PackedI8) Bytes() int { return cap(p.panels) + 4*cap(p.scale) }
+// Refines says whether the weights are kept with what bytes leave of them.
+func (p *PackedI8) Refines() bool { return p.rest != nil }
 
-// Row writes row n of the weight to dst, which holds at least K elements, as far as bytes keep it.
+// Bytes returns the memory that the packed weights take.
+func (p *PackedI8) Bytes() int { return cap(p.panels) + 4*cap(p.scale) + cap(p.rest) }
+
+// Row writes row n of the weight to dst, which holds at least K elements, as far as bytes, and what they leave where it was kept, hold it.
 func (p *PackedI8) Row(n int, dst []float32) {
 	if n < 0 || n >= p.N || len(dst) < p.K {
 		panic(fmt.Sprintf("kernels: Row: row %d of %d x %d into %d", n, p.N, p.K, len(dst)))
@@ -132,5 +167,10 @@ func (p *PackedI8) Row(n int, dst []float32) {
 	for i := range dst[:p.K] {
 		q := p.panels[at+i/groupK*groupK*panelCols+i%groupK]
 		dst[i] = float32(int32(q)-p.offset) * p.scale[n]
+	}
+	if p.rest != nil {
+		for i, q := range p.rest[n*p.kp:][:p.K] {
+			dst[i] += float32(q) * (p.scale[n] / restSteps)
+		}
 	}
 }

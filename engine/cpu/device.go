@@ -101,7 +101,7 @@ func (d *Device) At(p Precision) *Device { return &Device{d.machine, p} }
 // ForSteps is the device for the weights of a decoder's steps.
 func (d *Device) ForSteps() engine.Device {
 	if d.precision == Int8Encoder {
-		return d.At(F32)
+		return d.At(int8Output)
 	}
 	return d
 }

@@ -37,10 +37,10 @@ func (d *Device) NewLinear(w, bias []float32, n, k int) (engine.Linear, error) {
 		return nil, fmt.Errorf("cpu: linear of %d x %d: %d weights and %d biases", n, k, len(w), len(bias))
 	}
 	l := &linear{n: n, k: k, bias: slices.Clone(bias)}
-	if d.precision == F32 {
-		l.f32 = kernels.PackF32(w, n, k)
+	if d.precision.bytes(n, k) {
+		l.i8 = kernels.PackI8(w, n, k, d.precision.fine(n, k), isOutput(n, k))
 	} else {
-		l.i8 = kernels.PackI8(w, n, k, d.precision.fine(n, k))
+		l.f32 = kernels.PackF32(w, n, k)
 	}
 	return l, nil
 }
@@ -51,10 +51,10 @@ func (d *Device) NewLinearHalf(w []byte, bias []float32, n, k int) (engine.Linea
 		return nil, fmt.Errorf("cpu: linear of %d x %d: %d bytes of weights and %d biases", n, k, len(w), len(bias))
 	}
 	l := &linear{n: n, k: k, bias: slices.Clone(bias)}
-	if d.precision == F32 {
-		l.f32 = kernels.PackHalves(w, n, k)
+	if d.precision.bytes(n, k) {
+		l.i8 = kernels.PackI8Halves(w, n, k, d.precision.fine(n, k), isOutput(n, k))
 	} else {
-		l.i8 = kernels.PackI8Halves(w, n, k, d.precision.fine(n, k))
+		l.f32 = kernels.PackHalves(w, n, k)
 	}
 	return l, nil
 }
@@ -68,8 +68,8 @@ func (l *linear) row(i int, dst []float32) {
 	}
 }
 
-// linearTask is a product cut in a grid of rows and columns. With weights in bytes the rows of x are made integers first, in blocks
-// of their own.
+// linearTask is a product cut in a grid of rows and columns. With weights in bytes the rows of x are made integers first, and the
+// best of an output layer's scores are computed anew afterwards, in blocks of their own.
 type linearTask struct {
 	dst, x   []float32
 	ldd, ldx int
@@ -77,12 +77,22 @@ type linearTask struct {
 	l        *linear
 	ep       kernels.Epilogue
 
-	quantising bool
-	integers   kernels.Quantised
+	stage    linearStage
+	integers kernels.Quantised
+	refines  []kernels.RefineI8Work // of every worker
 
 	rows, cols int // of a block
 	across     int // blocks side by side
 }
+
+// linearStage is what the blocks of a linearTask are.
+type linearStage uint8
+
+const (
+	multiplying linearStage = iota
+	quantising
+	refining
+)
 
 // Linear is dst = act(x Wᵀ + bias) + residual.
 func (d *Device) Linear(dst, x engine.Tensor, w engine.Linear, act engine.Activation, residual engine.Tensor) {
@@ -101,11 +111,18 @@ func (d *Device) Linear(dst, x engine.Tensor, w engine.Linear, act engine.Activa
 	}
 	if l.i8 != nil {
 		t.integers.Reset(t.m, l.k, l.i8.Fine())
-		t.quantising = true
+		t.stage = quantising
 		d.pool.run(ceilDiv(t.m, quantiseRows), t)
-		t.quantising = false
 	}
+	t.stage = multiplying
 	d.pool.run(t.cut(d.pool.threads), t)
+	if l.i8 != nil && l.i8.Refines() && act == engine.NoActivation && residual.IsZero() {
+		for len(t.refines) < d.pool.threads {
+			t.refines = append(t.refines, kernels.RefineI8Work{})
+		}
+		t.stage = refining
+		d.pool.run(t.m, t)
+	}
 	t.dst, t.x, t.l, t.ep = nil, nil, nil, kernels.Epilogue{}
 	d.linears.put(t)
 }
@@ -128,12 +145,20 @@ func (t *linearTask) cut(threads int) int {
 	return down * t.across
 }
 
-func (t *linearTask) block(_, i int) {
-	if t.quantising {
+func (t *linearTask) block(worker, i int) {
+	switch t.stage {
+	case quantising:
 		r := i * quantiseRows
 		t.integers.Quantise(r, t.x[r*t.ldx:], t.ldx, min(quantiseRows, t.m-r))
-		return
+	case multiplying:
+		t.multiply(i)
+	case refining:
+		t.l.i8.Refine(t.dst[i*t.ldd:][:t.l.n], t.x[i*t.ldx:][:t.l.k], t.l.bias, &t.refines[worker])
 	}
+}
+
+// multiply does block i of the grid.
+func (t *linearTask) multiply(i int) {
 	r, n := i/t.across*t.rows, i%t.across*t.cols
 	rows, end := min(t.rows, t.m-r), min(n+t.cols, t.l.n)
 	ep := t.ep

@@ -12,11 +12,15 @@ const (
 	// Int8 has weights in eight bits per output and activations in eight, with a second byte where a number is far above its row's
 	// mean. Attention likewise: queries and distributions are such activations, keys and values bytes.
 	Int8
-	// Int8Encoder is Int8 but for the weights of a decoder's steps, which are as in F32.
+	// Int8Encoder is Int8 but for the weights of a decoder's steps, which are as in F32. Their output layer alone is in bytes, and its best
+	// scores are computed anew, from weights of 16 bits.
 	Int8Encoder
 	// Int8Fast has a layer's activations in eight bits alone, except for what the output layer reads, and weights in seven bits where
 	// the CPU lacks VNNI. It is a little faster than Int8 and errs twice as much.
 	Int8Fast
+
+	// int8Output is for the steps of Int8Encoder: F32 but for an output layer.
+	int8Output
 )
 
 var precisionNames = [...]string{"f32", "int8", "int8-encoder", "int8-fast"}
@@ -39,6 +43,12 @@ func ParsePrecision(name string) (p Precision, ok bool) {
 	return 0, false
 }
 
-// fine reports whether a linear of n outputs and k inputs takes rows of up to two bytes. An output layer, of far more outputs than a
-// graph is wide, always does: its near ties are what decides between tokens.
-func (p Precision) fine(n, k int) bool { return p != Int8Fast || n > 8*k }
+// bytes reports whether a linear of n outputs and k inputs has weights in bytes.
+func (p Precision) bytes(n, k int) bool { return p != F32 && (p != int8Output || isOutput(n, k)) }
+
+// fine reports whether a linear of n outputs and k inputs takes rows of up to two bytes. An output layer always does: its near ties are what decides between tokens.
+func (p Precision) fine(n, k int) bool { return p != Int8Fast || isOutput(n, k) }
+
+// isOutput tells an output layer, of far more outputs than a graph is wide. In bytes, the best of its scores are computed anew, see
+// [kernels.PackedI8.Refine].
+func isOutput(n, k int) bool { return n > 8*k }

@@ -31,7 +31,7 @@ func TestParsePrecision(t *testing.T) {
 
 // TestPrecisionsAgree runs all operations in each precision, to the same bits on any number of threads.
 func TestPrecisionsAgree(t *testing.T) {
-	for _, p := range []Precision{Int8, Int8Fast} {
+	for _, p := range []Precision{Int8, int8Output, Int8Fast} {
 		t.Run(p.String(), func(t *testing.T) {
 			var first []float32
 			onDevices(t, func(t *testing.T, d *Device) {
@@ -66,6 +66,30 @@ func TestForSteps(t *testing.T) {
 		exact := [2]bool{got[0] == 0.001, got[1] == 0.001}
 		if want := [2]bool{p == F32, p == F32 || p == Int8Encoder}; exact != want {
 			t.Errorf("%v: weights are exact (usual, for steps): %v, want %v", p, exact, want)
+		}
+	}
+}
+
+// TestOutputLayer holds the best score of an output layer in bytes to float32's, ten times as near as its other scores are.
+func TestOutputLayer(t *testing.T) {
+	const m, n, k = 20, 1000, 64
+	r := rng()
+	d := newDevice(t, 2)
+	x, w, bias := random(r, m, k), random(r, n, k), random(r, 1, n)
+	scores := func(d *Device) (best, all []float32) {
+		dst := put(t, d, newMatrix(m, n), n)
+		d.Linear(dst, put(t, d, x, k), must(d.NewLinear(w.flat(), bias.flat(), n, k)), engine.NoActivation, engine.Tensor{})
+		all = get(t, d, dst)
+		for i := range m {
+			best = append(best, slices.Max(all[i*n:][:n]))
+		}
+		return best, all
+	}
+	wantBest, wantAll := scores(d)
+	for _, p := range []Precision{Int8, int8Output, Int8Fast} {
+		best, all := scores(d.At(p))
+		if e, most := relativeError(best, wantBest), relativeError(all, wantAll)/10; !(e <= most) {
+			t.Errorf("%v: the best scores' relative error is %.5f, want at most %.5f, a tenth of all scores'", p, e, most)
 		}
 	}
 }
