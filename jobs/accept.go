@@ -85,10 +85,15 @@ func (s *Store) Room() error {
 	return nil
 }
 
+// full is the error for want of room for so many bytes in all.
+func (s *Store) full(bytes int64) *FullError {
+	return &FullError{Max: s.cfg.MaxBytes, Never: bytes > s.cfg.MaxBytes, Kept: s.index.kept()+bytes > s.cfg.MaxBytes}
+}
+
 // reserve takes a place for a job, and room for its request.
 func (s *Store) reserve(bytes int64) error {
 	if !s.index.take(bytes, s.cfg.MaxBytes) {
-		return &FullError{Max: s.cfg.MaxBytes}
+		return s.full(bytes)
 	}
 	if !s.index.enter(s.cfg.MaxOpen) {
 		s.index.give(bytes)

@@ -27,6 +27,8 @@ type FullError struct {
 	Max int64
 	// Never says that one audio alone needs more, so that waiting doesn't help.
 	Never bool
+	// Kept says that what is kept of jobs that are over leaves too little room, so that it takes until some expire or are deleted.
+	Kept bool
 }
 
 func (e *FullError) Error() string {

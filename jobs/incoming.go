@@ -29,7 +29,7 @@ func (s *Store) Receive() (*Incoming, error) {
 func (in *Incoming) Write(p []byte) (int, error) {
 	n := int64(len(p))
 	if !in.store.index.take(n, in.store.cfg.MaxBytes) {
-		return 0, &FullError{Max: in.store.cfg.MaxBytes, Never: in.bytes+n > in.store.cfg.MaxBytes}
+		return 0, in.store.full(in.bytes + n)
 	}
 	in.bytes += n
 	return in.file.Write(p)

@@ -175,6 +175,17 @@ func (x *index) give(n int64) {
 	x.used -= n
 }
 
+// kept is how many bytes jobs take that are over.
+func (x *index) kept() (n int64) {
+	x.each(func(j *Job) bool {
+		if j.State.Over() {
+			n += j.bytes()
+		}
+		return true
+	})
+	return n
+}
+
 // each calls f with every job, the oldest first, until it returns false.
 func (x *index) each(f func(j *Job) bool) {
 	x.mu.Lock()

@@ -60,6 +60,8 @@ type Job struct {
 	// Heard is how much of the audio its pieces are, Length how long the audio is; 0 is unknown. Before it runs, Length may be a guess.
 	Heard  time.Duration `json:"heard,omitempty"`
 	Length time.Duration `json:"length,omitempty"`
+	// Measured says that Length is no guess any more, and that its owner was charged for it.
+	Measured bool `json:"measured,omitempty"`
 	// Pieces and Events are how many there are of either, and Segments how many segments of text its events tell of.
 	Pieces   int    `json:"pieces,omitempty"`
 	Events   uint64 `json:"events,omitempty"`

@@ -92,6 +92,18 @@ func (s *Store) SetAudio(id string, audio *Incoming) error {
 	return nil
 }
 
+// Measure says how long a job's audio is, now that it has been decoded.
+func (s *Store) Measure(id string, length time.Duration) error {
+	_, err := s.alter(id, func(_ *bolt.Tx, j *Job) error {
+		if j.State.Over() {
+			return ErrOver
+		}
+		j.Length, j.Measured = length, true
+		return nil
+	})
+	return err
+}
+
 // AddPiece keeps a piece of what is done of a job, after so much of its audio. When it returns that is on disk.
 func (s *Store) AddPiece(id string, piece []byte, heard time.Duration) error {
 	_, err := s.alter(id, func(tx *bolt.Tx, j *Job) error {

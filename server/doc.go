@@ -54,9 +54,10 @@
 // Prefer: respond-async on any of the three calls, or POST /v1/jobs with the fields of /v1/transcribe, makes the request a job: 202 comes
 // once the upload has been received, its fields and the beginning of its audio have been found good, and both are on disk. A job runs
 // through the same batchers as everything else, for the same caller; it has no link that could be cut. Each window that is done is kept (see
-// package jobs), so that after a crash only what was running runs again. GET /v1/jobs/{id} says how it stands, .../events streams that with
-// the text as it becomes final, .../result answers as the call itself would have, in any format, until the job expires. Its webhook is
-// called when it's over. Idempotency-Key keeps a job that is sent again from being two.
+// package jobs), so that after a crash only what was running runs again. Prefer: wait=N has the answer be the result if that comes within N
+// seconds. GET /v1/jobs/{id} says how it stands, .../events streams that with the text as it becomes final, .../result answers as the call
+// itself would have, in any format, until the job expires. Its webhook is called when it's over. Idempotency-Key keeps a job that is sent
+// again from being two.
 //
 // # URLs
 //

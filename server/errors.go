@@ -260,11 +260,15 @@ func fileTooLarge(limit int64) *apiError {
 func spoolFailed(err error) *apiError {
 	cause := fmt.Errorf("spool: %w", err)
 	if full := (*jobs.FullError)(nil); errors.As(err, &full) {
-		if full.Never {
+		switch {
+		case full.Never:
 			return fileTooLarge(full.Max)
+		case full.Kept:
+			return &apiError{status: http.StatusInsufficientStorage, code: "storage_full", retry: retryNever, cause: cause,
+				message: "the results that this server keeps leave no room for the job: delete jobs that are over (DELETE /v1/jobs/{id}), or wait until some have expired"}
 		}
 		return &apiError{status: http.StatusInsufficientStorage, code: "storage_full", retry: retrySoon, cause: cause,
-			message: "the jobs of this server take up all the room that they may have: try again later, when some have been done or have expired"}
+			message: "the jobs of this server take up all the room that they may have: try again after the seconds that Retry-After says"}
 	}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		return &apiError{status: http.StatusInsufficientStorage, code: "storage_full", retry: retrySoon, cause: cause,

@@ -442,6 +442,18 @@ func TestJobsFull(t *testing.T) {
 	js.wait(t, first.ID, jobs.Done)
 	accepted(t, js.post(t, "/v1/jobs", clip))
 
+	// What is kept of jobs that are over makes no room by itself.
+	js = newJobServer(t, t.TempDir(), func(_ *Config, c *jobs.Config) { c.MaxBytes = int64(len(clip)) + 1000 })
+	done := js.submit(t, clip)
+	js.wait(t, done.ID, jobs.Done)
+	kept := js.post(t, "/v1/jobs", clip)
+	kept.wantError(t, 507, "storage_full", "")
+	if kept.header.Get("X-Should-Retry") != "false" || kept.header.Get("Retry-After") != "" {
+		t.Errorf("kept results are in the way: %v", kept.header)
+	}
+	js.request(t, "DELETE", done.URL, "", nil)
+	accepted(t, js.post(t, "/v1/jobs", clip))
+
 	js = newJobServer(t, t.TempDir(), func(_ *Config, c *jobs.Config) { c.MaxOpen = 1 })
 	hold = make(chan struct{})
 	defer close(hold)
@@ -715,6 +727,92 @@ func TestDocumentedJobs(t *testing.T) {
 	off := newTestServer(t, nil)
 	d.check(t, "POST", "/v1/jobs", off.post(t, "/v1/jobs", stereo))
 	d.check(t, "GET", "/v1/jobs", off.get(t, "/v1/jobs"))
+}
+
+// TestPreferWait: who would wait gets the result if it comes in time, else where it will be.
+func TestPreferWait(t *testing.T) {
+	js := newJobServer(t, t.TempDir(), func(c *Config, _ *jobs.Config) { c.MaxPending = 1 })
+	clip := speechWAV(1, 1)
+	contentType, body := form(clip, "model", "fake", "response_format", "text")
+	ask := func(prefer string, path string) *answer {
+		return js.with(t, "POST", path, bytes.NewReader(body), "Content-Type", contentType, "Prefer", prefer)
+	}
+	want := js.transcribe(t, clip, "response_format", "text").body
+	for _, prefer := range []string{"respond-async, wait=60", "wait=60, respond-async", "respond-async; wait=60", `RESPOND-ASYNC, Wait="60"`, "respond-async, wait=99999999"} {
+		a := ask(prefer, transcriptionsPath)
+		if a.status != 200 || a.body != want || !strings.HasPrefix(a.header.Get("Preference-Applied"), "wait=") || a.header.Get("X-Hark-Model") != "fake" {
+			t.Errorf("%s: %d %v %s", prefer, a.status, a.header, a.body)
+		}
+		if result := js.get(t, a.header.Get("Content-Location")); result.body != want {
+			t.Errorf("%s: the result is at %q: %d %s", prefer, a.header.Get("Content-Location"), result.status, result.body)
+		}
+	}
+	if a := ask("wait=60", "/v1/jobs?language=en"); a.status != 200 || a.body != want {
+		t.Errorf("POST /v1/jobs: %d %s", a.status, a.body)
+	}
+	// While one is waited for there is a place for the next.
+	hold := make(chan struct{})
+	js.model.set(func(m *fakeModel) { m.hold = hold })
+	waiting := make(chan *answer)
+	go func() { waiting <- ask("respond-async, wait=600", transcriptionsPath) }()
+	eventually(t, "it is waited for", func() bool { return js.streams.Load() == 1 && js.pending.Load() == 0 })
+	for _, prefer := range []string{"respond-async", "respond-async, wait=0", "respond-async, wait=-1", "respond-async, wait=soon", "respond-async, wait=1"} {
+		a := ask(prefer, transcriptionsPath)
+		accepted(t, a)
+		if got := strings.Join(a.header.Values("Preference-Applied"), ", "); !strings.HasPrefix(prefer, got) {
+			t.Errorf("%s: applied %q", prefer, got)
+		}
+	}
+	close(hold)
+	if a := <-waiting; a.status != 200 || a.body != want {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	// What fails is told as it would have been.
+	js.model.set(func(m *fakeModel) { m.hold = nil })
+	a := js.with(t, "POST", "/v1/jobs?url="+js.url+"/none", nil, "Prefer", "wait=60")
+	a.wantError(t, 400, "url_unreadable", "url")
+}
+
+// TestChargedOnce: the audio of a job that is begun again after a stop is charged to its key once.
+func TestChargedOnce(t *testing.T) {
+	keys := keyring(t, "ann:"+aliceKey+" audio-per-hour=1h")
+	with := func(c *Config, _ *jobs.Config) { c.Keys = keys }
+	dir, hold := t.TempDir(), make(chan struct{})
+	js := newJobServer(t, dir, with)
+	js.model.set(func(m *fakeModel) { m.hold = hold })
+	j := accepted(t, js.with(t, "POST", "/v1/jobs", bytes.NewReader(speechWAV(20, 1)), "X-Api-Key", aliceKey))
+	eventually(t, "it is decoded", func() bool {
+		now, err := js.store.Get(j.ID)
+		return err == nil && now.Measured
+	})
+	js.stop()
+	js = newJobServer(t, dir, with)
+	eventually(t, "it is done", func() bool {
+		now, err := js.store.Get(j.ID)
+		return err == nil && now.State == jobs.Done
+	})
+	if left := keys.Caller("ann").Standings(time.Now())[access.Audio]; left.Remaining < 3580 {
+		t.Errorf("20 s were heard, and %d of %d s are left", left.Remaining, left.Limit)
+	}
+}
+
+// TestWebhookOfNoJob: a webhook of what is no job is not called, and that is said.
+func TestWebhookOfNoJob(t *testing.T) {
+	js := newJobServer(t, t.TempDir(), nil)
+	clip := speechWAV(1, 1)
+	for _, path := range []string{transcriptionsPath, "/v1/transcribe", "/v1/explain"} {
+		for _, name := range webhookFields {
+			a := js.post(t, path, clip, "model", "fake", name, js.url)
+			if got := a.header.Get("X-Hark-Warning"); a.status != 200 || !strings.Contains(got, name+" is ignored") {
+				t.Errorf("%s: %d with warning %q", path, a.status, got)
+			}
+			js.post(t, path, clip, "model", "fake", name, js.url, "strict", "true").wantError(t, 400, "unsupported_parameter", name)
+		}
+	}
+	a := js.post(t, "/v1/listen?webhook=x", clip)
+	if got := strings.Join(a.header.Values("X-Hark-Warning"), ";"); !strings.Contains(got, "webhook is ignored") {
+		t.Errorf("/v1/listen: %d with warning %q", a.status, got)
+	}
 }
 
 // TestURL sends URLs to the calls that answer at once.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,16 +16,36 @@ import (
 	"hark/jobs"
 )
 
-// prefersAsync reports whether a client would rather be answered at once and fetch the result later (RFC 7240, section 4.1).
-func prefersAsync(r *http.Request) bool {
+// preference returns the value of one of a request's preferences (RFC 7240, section 2), and whether it has it.
+func preference(r *http.Request, name string) (value string, ok bool) {
 	for _, line := range r.Header.Values("Prefer") {
 		for preference := range strings.FieldsFuncSeq(line, func(c rune) bool { return c == ',' || c == ';' }) {
-			if strings.EqualFold(strings.TrimSpace(preference), "respond-async") {
-				return true
+			token, value, _ := strings.Cut(preference, "=")
+			if strings.EqualFold(strings.TrimSpace(token), name) {
+				return strings.Trim(strings.TrimSpace(value), `"`), true
 			}
 		}
 	}
-	return false
+	return "", false
+}
+
+// prefersAsync reports whether a client would rather be answered at once and fetch the result later (RFC 7240, section 4.1).
+func prefersAsync(r *http.Request) bool {
+	_, ok := preference(r, "respond-async")
+	return ok
+}
+
+// maxWait is the longest that a job is waited for: what the official clients wait for any answer.
+const maxWait = 10 * time.Minute
+
+// preferredWait is how long a client would rather wait for a job's result than be told where it will be (RFC 7240, section 4.3).
+func preferredWait(r *http.Request) time.Duration {
+	text, _ := preference(r, "wait")
+	seconds, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		return 0
+	}
+	return min(time.Duration(seconds)*time.Second, maxWait)
 }
 
 // postJob is POST /v1/jobs.
@@ -52,7 +74,7 @@ func (o *office) accept(r *http.Request, d dialect) (*reply, error) {
 	}
 	owner := s.owner(r)
 	if j, ok := o.store.Find(owner, key); ok {
-		return o.accepted(r, j, nil)
+		return o.answer(r, j, nil)
 	}
 	if err := o.store.Room(); err != nil {
 		return nil, jobRefused(err)
@@ -114,7 +136,57 @@ func (o *office) accept(r *http.Request, d dialect) (*reply, error) {
 	if fresh {
 		s.metrics.jobsAccepted.Inc()
 	}
-	return o.accepted(r, j, wishes.warnings)
+	return o.answer(r, j, wishes.warnings)
+}
+
+// answer is a job's result if it comes within the time that the client would wait for it, else where the job is found.
+func (o *office) answer(r *http.Request, j *jobs.Job, warnings []string) (*reply, error) {
+	recordOf(r).job = j.ID
+	wait := preferredWait(r)
+	if wait == 0 || !o.await(r, j.ID, wait) {
+		return o.accepted(r, j, warnings)
+	}
+	j, err := o.store.Get(j.ID)
+	if err != nil {
+		return nil, jobGone(err)
+	}
+	answer, err := o.outcome(withoutQuery(r), j)
+	if err != nil {
+		return nil, err
+	}
+	answer.header.Set("Content-Location", o.report(j).Answer)
+	answer.header.Set("Preference-Applied", waitApplied(wait))
+	return answer, nil
+}
+
+func waitApplied(wait time.Duration) string { return fmt.Sprintf("wait=%d", int(wait.Seconds())) }
+
+// await reports whether a job is over within a time. Who waits leaves the request's place to others.
+func (o *office) await(r *http.Request, id string, wait time.Duration) bool {
+	s := o.server
+	if s.streams.Add(1) > int64(s.cfg.MaxPending) {
+		s.streams.Add(-1)
+		return false
+	}
+	defer s.streams.Add(-1)
+	recordOf(r).free()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		changed := o.store.Watch(id)
+		if j, err := o.store.Get(id); err != nil || j.State.Over() {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return false
+		case <-r.Context().Done():
+			return false
+		case <-o.stopped.Done():
+			return false
+		}
+	}
 }
 
 // maxKeyBytes is the longest Idempotency-Key, as payment services have it.
@@ -129,10 +201,12 @@ func (o *office) accepted(r *http.Request, j *jobs.Job, warnings []string) (*rep
 	}
 	h := http.Header{}
 	h.Set("Location", report.URL)
-	recordOf(r).job = j.ID
 	h.Set("Retry-After", pollAfter(report))
 	if prefersAsync(r) {
-		h.Set("Preference-Applied", "respond-async")
+		h.Add("Preference-Applied", "respond-async")
+	}
+	if wait := preferredWait(r); wait > 0 {
+		h.Add("Preference-Applied", waitApplied(wait))
 	}
 	for _, warning := range warnings {
 		h.Add("X-Hark-Warning", warning)
@@ -140,9 +214,12 @@ func (o *office) accepted(r *http.Request, j *jobs.Job, warnings []string) (*rep
 	return &reply{status: http.StatusAccepted, header: h, contentType: "application/json", text: text}, nil
 }
 
+// webhookFields are the fields for whom to tell of a job: its own name and the one that other servers have.
+var webhookFields = []string{"webhook", "webhook_url"}
+
 // webhookOf returns whom a request wants to be told, "" for nobody.
 func (s *Server) webhookOf(ctx context.Context, up *upload) (string, error) {
-	for _, name := range []string{"webhook", "webhook_url"} {
+	for _, name := range webhookFields {
 		url, err := up.fields.text(name)
 		if err != nil {
 			return "", err

@@ -54,28 +54,35 @@ var formFields = []string{"response_format", "timestamp_granularities", "include
 
 // jobResult answers with what a done job came to, as the call that made it would have, or in the form that the query says.
 func (s *Server) jobResult(w http.ResponseWriter, r *http.Request, j *jobs.Job) {
-	switch j.State {
-	case jobs.Done:
-	case jobs.Failed:
-		f := j.Failure
-		s.fail(w, r, &apiError{status: f.Status, code: f.Code, param: f.Param, message: f.Message, retry: retryNever})
-		return
-	case jobs.Cancelled:
-		s.fail(w, r, &apiError{status: http.StatusGone, code: "job_cancelled", message: "the job was cancelled: there is no result", retry: retryNever})
-		return
-	default:
+	if !j.State.Over() {
 		w.Header().Set("Retry-After", pollAfter(s.jobs.report(j)))
 		s.fail(w, r, &apiError{status: http.StatusConflict, code: "job_not_done",
 			message: "the job is not done yet: ask again after the seconds that Retry-After says, or read its events"})
 		return
 	}
-	answer, err := s.jobs.result(r, j)
+	answer, err := s.jobs.outcome(r, j)
 	if err != nil {
-		s.fail(w, r, jobGone(err))
+		s.fail(w, r, err)
 		return
 	}
 	maps.Copy(w.Header(), answer.header)
 	s.write(w, http.StatusOK, answer.contentType, answer.text)
+}
+
+// outcome is the result of a job that is over, or why there is none.
+func (o *office) outcome(r *http.Request, j *jobs.Job) (*reply, error) {
+	switch j.State {
+	case jobs.Failed:
+		f := j.Failure
+		return nil, &apiError{status: f.Status, code: f.Code, param: f.Param, message: f.Message, retry: retryNever}
+	case jobs.Cancelled:
+		return nil, &apiError{status: http.StatusGone, code: "job_cancelled", message: "the job was cancelled: there is no result", retry: retryNever}
+	}
+	answer, err := o.result(r, j)
+	if err != nil {
+		return nil, jobGone(err)
+	}
+	return answer, nil
 }
 
 // result makes the answer.

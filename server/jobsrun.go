@@ -103,7 +103,7 @@ func (run *jobRun) transcribe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in := Input{Model: model, Choice: wishes.choice, Options: wishes.options, Caller: run.job.Caller}
+	in := Input{Model: model, Choice: wishes.choice, Options: wishes.options, Caller: run.job.Caller, Charged: run.begun.Measured}
 	if info, ok := s.models.Known(model); ok && !info.Prompts {
 		in.Options.Prompt = ""
 	}
@@ -131,7 +131,12 @@ func (run *jobRun) transcribe(ctx context.Context) error {
 		run.done.Store(int64(done))
 	}
 	in.Kept = func(p Piece) { run.keep(run.keepPiece(p), giveUp) }
-	in.Opened = func(t Transcript) { run.events = newTranscriptEvents(wishes, t.Duration) }
+	in.Opened = func(t Transcript) {
+		run.events = newTranscriptEvents(wishes, t.Duration)
+		if !in.Charged {
+			run.keep(run.office.store.Measure(run.job.ID, secondsTime(t.Duration)), giveUp)
+		}
+	}
 	in.Heard = func(segments []engine.Segment) { run.keep(run.keepText(segments), giveUp) }
 	t, err := s.transcriber.Transcribe(ctx, in)
 	switch {

@@ -99,6 +99,21 @@ func (v *wishes) leaveQuery(query url.Values) error {
 	return nil
 }
 
+// leaveWebhook names the webhook of a request that is answered at once, or refuses it.
+func (v *wishes) leaveWebhook(f fields) error {
+	for _, name := range webhookFields {
+		if len(f[name]) == 0 {
+			continue
+		}
+		if v.strict {
+			return badField(name, "unsupported_parameter",
+				"with strict=true nothing may be ignored, and %s is for jobs: send it with Prefer: respond-async, or to /v1/jobs", name)
+		}
+		v.warn("%s is ignored: it is for jobs, and this is the answer", name)
+	}
+	return nil
+}
+
 func (v *wishes) parseModel(f fields, d dialect) (err error) {
 	v.model, err = f.text("model")
 	if err == nil && v.model == "" && d.openAI {

@@ -79,6 +79,8 @@ type Input struct {
 	Options engine.Options
 	// Caller says who asks; callers share the device evenly.
 	Caller string
+	// Charged says that the caller was charged for the audio before.
+	Charged bool
 	// Deadline is when an answer is of no use any more; zero means never.
 	Deadline time.Time
 	// Decoded, if not nil, is called once, when Audio isn't read any more and there was no error yet.
@@ -168,7 +170,7 @@ func (t *Transcriber) open(ctx context.Context, in Input, model engine.ModelInfo
 	if in.Decoded != nil {
 		in.Decoded()
 	}
-	if t.cfg.Charge != nil && in.Samples == nil {
+	if t.cfg.Charge != nil && in.Samples == nil && !in.Charged {
 		t.cfg.Charge(in.Caller, sampleTime(p.length()))
 	}
 	tr := &Transcript{

@@ -100,9 +100,6 @@ func (s *Server) transcribe(w http.ResponseWriter, r *http.Request, d dialect) (
 	if err != nil {
 		return nil, err
 	}
-	if len(up.fields["webhook"])+len(up.fields["webhook_url"]) > 0 {
-		wishes.warn("webhook is ignored: it is for jobs, and this is the answer")
-	}
 	rec.format, rec.warnings = wishes.format, wishes.warnings
 	received := time.Since(begin)
 	if wishes.stream {
@@ -226,6 +223,9 @@ func (s *Server) decodeEarly(r *http.Request, up *upload, d dialect) {
 func (s *Server) understand(up *upload, r *http.Request, d dialect) (*wishes, string, error) {
 	wishes, model, err := s.judge(up, r, d)
 	if err != nil {
+		return nil, "", err
+	}
+	if err := wishes.leaveWebhook(up.fields); err != nil {
 		return nil, "", err
 	}
 	url, err := s.urlOf(r.Context(), up)
