@@ -5,6 +5,9 @@ import "errors"
 // ErrDeviceLost says that a device has failed for good: nothing will run on it any more.
 var ErrDeviceLost = errors.New("the device is lost")
 
+// ErrOutOfMemory says that a device has no room for what it was to hold or to run. What needs less may still fit.
+var ErrOutOfMemory = errors.New("the device is out of memory")
+
 // Device runs the operations that model graphs are made of, in their natural
 // fused form, over buffers that live on it. It knows no model.
 //
@@ -17,6 +20,8 @@ var ErrDeviceLost = errors.New("the device is lost")
 // different lengths, one after another without gaps: item i has lens[i] rows. An
 // item's result never depends on the items beside it, to the bit, so that a
 // clip gets the same text alone and in any batch.
+//
+// Memory: what has no room fails with an error that wraps [ErrOutOfMemory], and the device goes on.
 //
 // A Device may be used by several goroutines at once, each with buffers and
 // caches of its own. One that is lost, as a GPU is after a fault, answers with errors that wrap [ErrDeviceLost].

@@ -165,6 +165,9 @@ func explain(err error) *apiError {
 	case errors.Is(err, batcher.ErrFatal):
 		return &apiError{status: http.StatusInternalServerError, code: "device_lost", retry: retryNever,
 			message: "the device that runs the model can't be used any more: the server must be restarted", cause: err}
+	case errors.Is(err, engine.ErrOutOfMemory):
+		return &apiError{status: http.StatusInsufficientStorage, code: "out_of_memory", retry: retrySoon,
+			message: "the device that runs the model has no memory left for the audio: send it again later, or in shorter parts", cause: err}
 	case errors.Is(err, errEventsGone):
 		return &apiError{status: http.StatusGone, code: "events_gone", param: "Last-Event-ID", retry: retryNever,
 			message: "the stream has no event of that number, or not any more: read faster, or begin without Last-Event-ID"}

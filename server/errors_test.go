@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"hark/batcher"
+	"hark/engine"
 )
 
 func TestBadRequests(t *testing.T) {
@@ -265,6 +266,8 @@ func TestEngineErrors(t *testing.T) {
 	if a := ts.transcribe(t, clip); a.status != 200 {
 		t.Errorf("after a panic: status %d", a.status)
 	}
+	ts.model.set(func(m *fakeModel) { m.fail = fmt.Errorf("%w: the driver's words", engine.ErrOutOfMemory) })
+	ts.transcribe(t, clip).wantError(t, 507, "out_of_memory", "")
 	ts.model.set(func(m *fakeModel) { m.fail = fmt.Errorf("%w: gone", batcher.ErrFatal) })
 	ts.transcribe(t, clip).wantError(t, 500, "device_lost", "")
 	ts.transcribe(t, clip).wantError(t, 500, "device_lost", "")

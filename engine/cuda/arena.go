@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"hark/engine"
 )
 
 // alignment is that of every block, in bytes: a kernel may read 16 bytes at once, and a warp's line is 128.
@@ -19,6 +21,9 @@ type OutOfMemoryError struct {
 func (e *OutOfMemoryError) Error() string {
 	return fmt.Sprintf("out of GPU memory: %d MiB were asked for, %d of %d MiB are free", ceilDiv64(e.Want, 1<<20), e.Free>>20, e.Limit>>20)
 }
+
+// Unwrap says what kind of error it is to those who know devices only.
+func (e *OutOfMemoryError) Unwrap() error { return engine.ErrOutOfMemory }
 
 func ceilDiv64(a, b int64) int64 { return (a + b - 1) / b }
 

@@ -84,6 +84,19 @@ func productOn(t *testing.T, d *Device, m, n, k int, bias, residual bool, act en
 	return out
 }
 
+// TestBLASAlignment: rows of x may start on any multiple of what [driver.OperandAlignment] says, whatever cuBLASLt would like best.
+func TestBLASAlignment(t *testing.T) {
+	gpu := emu.New(t)
+	d := open(t, Config{Driver: driver.Config{Library: gpu.Library}, CuBLAS: gpu.BLAS})
+	w := must(d.NewLinear(make([]float32, 64), nil, 8, 8))
+	d.ManyRows(w)
+	x, dst := engine.NewTensor(must(d.Alloc(5*8)), 5, 8), engine.NewTensor(must(d.Alloc(5*8)), 5, 8)
+	d.Linear(dst.Slice(1, 4), x.Slice(2, 5), w, engine.NoActivation, engine.Tensor{})
+	if err := d.Sync(); err != nil || gpu.Counts().Matmuls != 1 {
+		t.Errorf("got %v after %d products", err, gpu.Counts().Matmuls)
+	}
+}
+
 // TestBLASRows: which weights are cuBLASLt's is said once, and does not depend on how many rows come.
 func TestBLASRows(t *testing.T) {
 	gpu := emu.New(t)

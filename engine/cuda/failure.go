@@ -28,8 +28,12 @@ func (d *Device) fail(err error) {
 	}
 }
 
-// failure is an error as callers see it: one that is fatal loses the device.
+// failure is an error as callers see it: one that is fatal loses the device, and a want of memory, the driver's own included, is
+// [engine.ErrOutOfMemory].
 func (d *Device) failure(err error) error {
+	if driver.IsOutOfMemory(err) {
+		return fmt.Errorf("%w: %s: %w", engine.ErrOutOfMemory, d.info.Name, err)
+	}
 	if !driver.IsFatal(err) {
 		return err
 	}

@@ -57,7 +57,14 @@ func (g *graphs) run(c *driver.Context, s *segment, stream driver.Stream) error 
 	if r.exec == 0 {
 		return submitAll(c, s, stream)
 	}
-	return c.LaunchGraph(r.exec, stream)
+	if err := c.LaunchGraph(r.exec, stream); !driver.IsOutOfMemory(err) {
+		return err
+	}
+	// A graph takes memory of its own when it is first launched, and there is none: one by one the commands need none.
+	if err := g.drop(c, string(s.key), stream); err != nil {
+		return err
+	}
+	return submitAll(c, s, stream)
 }
 
 // submitAll submits a segment command by command.

@@ -32,7 +32,7 @@ func (m *memory) alloc(bytes int64) (block, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	b, err := m.arena.alloc(bytes)
-	if driver.IsStatus(err, driver.OutOfMemory) {
+	if driver.IsOutOfMemory(err) {
 		err = m.outOfMemory(bytes)
 	}
 	return b, err

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hark/engine"
+	"hark/engine/cuda/driver"
 )
 
 // step is a decoder's step in small: what changes each time goes up with the staging block, and what comes back is read.
@@ -188,5 +189,20 @@ func TestTime(t *testing.T) {
 	took, err := d.Time(func() { d.Gather(s.x.Slice(0, 2), s.src, []int32{1, 2}) })
 	if took <= 0 || err != nil {
 		t.Error(took, err)
+	}
+}
+
+// TestGraphWithoutRoom: where a graph finds no memory for its launch, its commands run one by one, then and when they are next met.
+func TestGraphWithoutRoom(t *testing.T) {
+	d, gpu := emulated(t, Config{})
+	s := newStep(d)
+	gpu.Fail("cuGraphLaunch", 1, int(driver.OutOfMemory))
+	for i := range 5 {
+		if got := s.run(t, 1, 2, 3); !slices.Equal(got, []float32{6, 4, 2}) {
+			t.Errorf("step %d: got %v", i, got)
+		}
+	}
+	if c := gpu.Counts(); c.GraphLaunches != 3 || c.Captures != 2 {
+		t.Errorf("%d graphs were launched, of %d recorded", c.GraphLaunches, c.Captures)
 	}
 }

@@ -56,6 +56,12 @@ func (e *encoder) close() {
 	e.memory.close()
 }
 
+// shrink gives back what has grown.
+func (e *encoder) shrink() {
+	e.positions.forget()
+	e.memory.close()
+}
+
 // frames is how many encoder frames a number of feature frames becomes.
 func (e *encoder) frames(features int) int {
 	return (features + e.config.SubsamplingFactor - 1) / e.config.SubsamplingFactor

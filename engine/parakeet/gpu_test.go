@@ -5,6 +5,7 @@ package parakeet
 import (
 	"context"
 	"errors"
+	"os"
 	"testing"
 
 	"hark/engine"
@@ -136,32 +137,92 @@ func TestGPULost(t *testing.T) {
 	}
 }
 
-// TestGPUOutOfMemory: a window too long for the memory fails alone, and what fits runs on. A model too large is refused and leaves nothing.
+// TestGPUOutOfMemory: a batch that there's no room for runs in halves. A window too long for the memory fails alone, and what fits runs on. A
+// model too large is refused and leaves nothing.
 func TestGPUOutOfMemory(t *testing.T) {
 	dev, gpu := ownGPU(t)
-	m := loadOn(t, must(dev.Model()))
-	checkTwo(t, m, 1, 1)
+	groups := &groupCounter{Device: must(dev.Model())}
+	m := loadOn(t, groups)
+	checkTwo(t, m, 6, 6)
+	if groups.largest != 6 {
+		t.Fatalf("with room for all, groups of %d", groups.largest)
+	}
+	m.shrink()
+	checkTwo(t, m, 2, 1)
 	own := must(dev.Model())
 	free, total := dev.Memory()
-	gpu.Set("MEMORY", total-free+3<<20)
+	gpu.Set("MEMORY", total-free+256<<10)
+	groups.largest = 0
+	checkTwo(t, m, 6, 6)
+	if groups.largest < 1 || groups.largest > 3 {
+		t.Errorf("with room for some, groups of %d", groups.largest)
+	}
 	long := newJob(t, m, make([]float32, DefaultWindowSamples), engine.Options{})
 	m.Run(context.Background(), windowsOf([]*job{long}), nil, func(_ engine.Window, err error) {
 		var full *cuda.OutOfMemoryError
-		if !errors.As(err, &full) {
+		if !errors.As(err, &full) || !errors.Is(err, engine.ErrOutOfMemory) {
 			t.Errorf("a window of 30 s: got %v", err)
 		}
 	})
 	checkTwo(t, m, 1, 1)
 
 	before, _ := dev.Memory()
-	_, err := Load(own, repository+"parakeet-tiny.nemo", "tiny", Config{})
-	var full *cuda.OutOfMemoryError
-	if !errors.As(err, &full) {
+	if _, err := Load(own, repository+"parakeet-tiny.nemo", "tiny", Config{}); !errors.Is(err, engine.ErrOutOfMemory) {
 		t.Errorf("another model: got %v", err)
 	}
 	own.Close()
 	if after, _ := dev.Memory(); after < before {
 		t.Errorf("%d bytes are free, there were %d", after, before)
+	}
+}
+
+// groupCounter notes how many windows are encoded at once, at most.
+type groupCounter struct {
+	engine.Device
+	largest int
+}
+
+func (d *groupCounter) Unwrap() engine.Device { return d.Device }
+
+func (d *groupCounter) Subsample(dst, x engine.Tensor, lens []int, s engine.Subsampling) {
+	d.largest = max(d.largest, len(lens))
+	d.Device.Subsample(dst, x, lens, s)
+}
+
+// TestGPUFailedAllocation: whichever allocation fails, loading says so and leaves nothing, and a batch is heard as ever.
+func TestGPUFailedAllocation(t *testing.T) {
+	if os.Getenv("HARK_TEST_CUDA") == "" {
+		t.Skip("left to make test-cuda")
+	}
+	dev, gpu := ownGPU(t)
+	for _, function := range []string{"cuMemAlloc_v2", "cuMemHostAlloc"} {
+		loaded := false
+		for n := 1; !loaded; n += 1 + n/6 {
+			before, _ := dev.Memory()
+			own := must(dev.Model())
+			gpu.Fail(function, n, int(driver.OutOfMemory))
+			m, err := Load(own, repository+"parakeet-tiny.nemo", "tiny", Config{})
+			gpu.Fail(function, 0, 0)
+			if loaded = err == nil; loaded {
+				m.Close()
+			} else if !errors.Is(err, engine.ErrOutOfMemory) {
+				t.Errorf("loading, %s %d: got %v", function, n, err)
+			}
+			own.Close()
+			if after, _ := dev.Memory(); after < before {
+				t.Errorf("loading, %s %d: %d bytes are free, there were %d", function, n, after, before)
+			}
+		}
+		for _, n := range []int{1, 4, 8} {
+			own := must(dev.Model())
+			m := must(Load(own, repository+"parakeet-tiny.nemo", "tiny", Config{}))
+			gpu.Fail(function, n, int(driver.OutOfMemory))
+			checkTwo(t, m, 3, 3)
+			gpu.Fail(function, 0, 0)
+			checkTwo(t, m, 1, 1)
+			m.Close()
+			own.Close()
+		}
 	}
 }
 

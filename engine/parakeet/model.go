@@ -92,6 +92,9 @@ func load(dev engine.Device, config models.ParakeetConfig, weights source, v pie
 	m.placeSlots = beamSlots(config.Durations, maxBeam)
 	m.dec = loadDecoder(l, config, c.MaxBatch*m.placeSlots, c.MaxBatch*maxBeam)
 	m.frames = m.dec.alloc(l, c.MaxBatch*m.maxFrames, config.JointWidth)
+	if l.err == nil {
+		l.err = dev.Sync() // what is made once must have been made
+	}
 	if l.err != nil {
 		return nil, errors.Join(l.err, m.Close())
 	}
@@ -134,6 +137,13 @@ func (m *Model) features(w *window) []float32 {
 	x := make([]float32, m.front.frames(len(samples))*m.config.Features)
 	m.front.compute(x, samples)
 	return x
+}
+
+// shrink gives back what has grown, after a batch that there was no room for, so that a smaller one finds all of it.
+func (m *Model) shrink() {
+	_ = m.dev.Sync() // a device that is lost says so again
+	m.enc.shrink()
+	m.staging.close()
 }
 
 // Close implements [engine.Model].

@@ -46,6 +46,12 @@ func (p *positions) close() {
 		p.dev.Free(t.Buf)
 	}
 	p.kept = nil
+	p.forget()
+}
+
+// forget gives back all but what is kept.
+func (p *positions) forget() {
+	p.length = 0
 	p.table.close()
 	p.long.close()
 }

@@ -179,16 +179,22 @@ func (m *decoder) reserveProbs(n, positions int) error {
 	for _, h := range m.alignment {
 		heads += len(h)
 	}
-	if need := heads * n * positions; m.probs.IsZero() || m.probs.Buf.Len() < need {
-		b, err := m.dev.AllocSingle(need)
-		if err != nil {
+	buf := m.probs.Buf
+	if need := heads * n * positions; buf == nil || buf.Len() < need {
+		m.freeProbs()
+		var err error
+		if buf, err = m.dev.AllocSingle(need); err != nil {
 			return err
 		}
-		if !m.probs.IsZero() {
-			m.dev.Free(m.probs.Buf)
-		}
-		m.probs.Buf = b
 	}
-	m.probs = engine.NewTensor(m.probs.Buf, heads*n, positions)
+	m.probs = engine.NewTensor(buf, heads*n, positions)
 	return nil
+}
+
+// freeProbs gives back what reserveProbs has made.
+func (m *decoder) freeProbs() {
+	if !m.probs.IsZero() {
+		m.dev.Free(m.probs.Buf)
+		m.probs = engine.Tensor{}
+	}
 }

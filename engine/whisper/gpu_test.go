@@ -131,7 +131,7 @@ func TestGPUSteps(t *testing.T) {
 	for range 3 { // graphs are made in the first two
 		steps.seen = nil
 		before := gpu.Counts()
-		transcribe(t, m, samples, whole(samples), engine.Options{Temperatures: []float32{0}})
+		transcribe(t, m, samples, whole(samples), engine.Options{Temperatures: []float32{0}, Draft: true})
 		total = gpu.Counts().Since(before)
 	}
 	if len(steps.seen) < 4 {
@@ -180,4 +180,79 @@ func TestGPULost(t *testing.T) {
 	if err := runAll(context.Background(), m, j.Next(1))[0]; !errors.Is(err, engine.ErrDeviceLost) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestGPUOutOfMemory: a batch that there's no room for runs in halves, and hears what it hears alone. Whichever allocation fails, loading says
+// so and leaves nothing.
+func TestGPUOutOfMemory(t *testing.T) {
+	dev, gpu := ownGPU(t, cuda.Config{RegionBytes: 1})
+	rows := &rowCounter{Device: must(dev.Model())}
+	m := shortModel(t, rows)
+	samples, o := noise(16000, 1), engine.Options{Temperatures: []float32{0}, Draft: true} // a draft is one short pass
+	alone := toJSON(t, transcribe(t, m, samples, whole(samples), o))
+	// What has been taken by now does for one window.
+	free, total := dev.Memory()
+	gpu.Set("MEMORY", total-free)
+	rows.most = 0
+	batch := make([]engine.Window, 2)
+	jobs := make([]engine.Job, len(batch))
+	for i := range batch {
+		jobs[i] = must(m.NewJob(samples, whole(samples), o))
+		batch[i] = jobs[i].Next(1)[0]
+	}
+	for i, err := range runAll(context.Background(), m, batch) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := toJSON(t, jobs[i].Result()); got != alone {
+			t.Errorf("window %d:\nin a batch %.300s\nalone      %.300s", i, got, alone)
+		}
+	}
+	if rows.most != 1 {
+		t.Errorf("%d rows were selected at once", rows.most)
+	}
+
+	dir := t.TempDir()
+	writeShortModel(t, dir, 16)
+	gpu.SetText("MEMORY", "")
+	loaded := false
+	for n := 1; !loaded; n += 1 + n/2 {
+		before, _ := dev.Memory()
+		own := must(dev.Model())
+		gpu.Fail("cuMemAlloc_v2", n, int(driver.OutOfMemory))
+		m, err := Load(own, dir, "tiny-random", Settings{})
+		gpu.Fail("cuMemAlloc_v2", 0, 0)
+		if loaded = err == nil; loaded {
+			m.Close()
+		} else if !errors.Is(err, engine.ErrOutOfMemory) {
+			t.Errorf("allocation %d: got %v", n, err)
+		}
+		own.Close()
+		if after, _ := dev.Memory(); after < before {
+			t.Errorf("allocation %d: %d bytes are free, there were %d", n, after, before)
+		}
+	}
+}
+
+// rowCounter notes how many rows a selection had at most.
+type rowCounter struct {
+	engine.Device
+	most int
+}
+
+func (d *rowCounter) Unwrap() engine.Device { return d.Device }
+
+func (d *rowCounter) Select(logits engine.Tensor, rows []engine.Rule, k int) ([]engine.Choice, error) {
+	choices, err := d.Device.Select(logits, rows, k)
+	if err == nil {
+		d.most = max(d.most, len(rows))
+	}
+	return choices, err
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -84,6 +84,9 @@ func load(dev engine.Device, dir, name string, tokenizer func() (*models.Tokeniz
 	if l.err == nil {
 		l.err = m.learnWords(tokenizer)
 	}
+	if l.err == nil {
+		l.err = dev.Sync() // what is made once must have been made
+	}
 	if l.err != nil {
 		m.Close()
 		return nil, l.err
@@ -113,6 +116,12 @@ func (m *Model) learnWords(tokenizer func() (*models.Tokenizer, error)) error {
 // Info implements [engine.Model].
 func (m *Model) Info() engine.ModelInfo { return m.info }
 
+// shrink gives back what has grown, after a batch that there was no room for.
+func (m *Model) shrink() {
+	_ = m.dev.Sync() // a device that is lost says so again
+	m.dec.freeProbs()
+}
+
 // Close implements [engine.Model].
 func (m *Model) Close() error {
 	if m.enc != nil {
@@ -120,9 +129,7 @@ func (m *Model) Close() error {
 	}
 	if m.dec != nil {
 		m.free(m.dec.buffers)
-		if !m.dec.probs.IsZero() {
-			m.dev.Free(m.dec.probs.Buf)
-		}
+		m.dec.freeProbs()
 	}
 	m.enc, m.dec = nil, nil
 	return nil

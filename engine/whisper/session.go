@@ -37,8 +37,15 @@ type place struct {
 	err     error
 }
 
-// Run implements [engine.Model].
+// Run implements [engine.Model]. A batch that the device has no room for runs again in halves.
 func (m *Model) Run(ctx context.Context, batch []engine.Window, more func(free int) []engine.Window, done func(w engine.Window, err error)) {
+	engine.RunFitting(func(batch []engine.Window, more func(free int) []engine.Window, done func(w engine.Window, err error)) {
+		m.runOnce(ctx, batch, more, done)
+	}, batch, more, done)
+}
+
+// runOnce is Run for a batch that fits.
+func (m *Model) runOnce(ctx context.Context, batch []engine.Window, more func(free int) []engine.Window, done func(w engine.Window, err error)) {
 	s := &session{m: m, more: more, done: done}
 	for i := range int32(m.dec.cross.Slots()) {
 		s.windows = append(s.windows, i)
@@ -48,6 +55,9 @@ func (m *Model) Run(ctx context.Context, batch []engine.Window, more func(free i
 	}
 	s.queue(batch)
 	err := s.run(ctx)
+	if errors.Is(err, engine.ErrOutOfMemory) {
+		m.shrink()
+	}
 	for _, p := range append(s.active, s.waiting...) {
 		done(p.own, err)
 	}

@@ -116,19 +116,26 @@ type ProductShape struct {
 	Bias, Residual     bool
 }
 
-// Numbers of cublasLt.h.
+// Numbers of cublasLt.h and cublas_api.h; those of cuBLAS 12.6 and 13.1 are the same.
 const (
-	compute32F    = 68 // CUBLAS_COMPUTE_32F
-	opTranspose   = 1
-	descTransA    = 3
-	descEpilogue  = 7
-	descBias      = 8
-	epilogueBias  = 4
-	preferMemory  = 1 // CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
-	preferReduce  = 3 // CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK
-	algorithmSize = 64
-	resultSize    = 96 // cublasLtMatmulHeuristicResult_t: the algorithm, its workspace (8), a status (4), …
+	compute32F       = 68 // CUBLAS_COMPUTE_32F
+	opTranspose      = 1  // CUBLAS_OP_T
+	descTransA       = 3  // CUBLASLT_MATMUL_DESC_TRANSA, an int32_t
+	descEpilogue     = 7  // CUBLASLT_MATMUL_DESC_EPILOGUE, a uint32_t
+	descBias         = 8  // CUBLASLT_MATMUL_DESC_BIAS_POINTER
+	epilogueBias     = 4  // CUBLASLT_EPILOGUE_BIAS
+	preferMemory     = 1  // CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, a uint64_t
+	preferReduce     = 3  // CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, a uint32_t
+	preferAlignA     = 5  // CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, a uint32_t; those of B, C and D follow
+	reduceNone       = 0  // CUBLASLT_REDUCTION_SCHEME_NONE
+	blasAllocFailed  = 3  // CUBLAS_STATUS_ALLOC_FAILED
+	blasNotSupported = 15 // CUBLAS_STATUS_NOT_SUPPORTED
+	algorithmSize    = 64 // cublasLtMatmulAlgo_t
+	resultSize       = 96 // cublasLtMatmulHeuristicResult_t: the algorithm, its workspace (8), a status (4), waves (4), four int
 )
+
+// OperandAlignment is what every matrix of a product starts on a multiple of, in bytes. cuBLASLt would take 256 for granted.
+const OperandAlignment = 16
 
 // Plan is how a product of one shape is computed.
 type Plan struct {
@@ -214,11 +221,14 @@ func (p *Plan) choose(workspaceBytes int) error {
 		return err
 	}
 	defer call(f.preferenceDestroy, preference)
-	bytes, reduction := uint64(workspaceBytes), uint32(0) // CUBLASLT_REDUCTION_SCHEME_NONE
+	bytes, reduction, alignment := uint64(workspaceBytes), uint32(reduceNone), uint32(OperandAlignment)
 	// cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t pref, cublasLtMatmulPreferenceAttributes_t attr, const void *buf, size_t sizeInBytes)
 	err := blasCheck("cublasLtMatmulPreferenceSetAttribute", call(f.preferenceSetAttribute, preference, preferMemory, uintptr(unsafe.Pointer(&bytes)), 8))
 	if err == nil {
 		err = blasCheck("cublasLtMatmulPreferenceSetAttribute", call(f.preferenceSetAttribute, preference, preferReduce, uintptr(unsafe.Pointer(&reduction)), 4))
+	}
+	for attribute := uintptr(preferAlignA); err == nil && attribute < preferAlignA+4; attribute++ {
+		err = blasCheck("cublasLtMatmulPreferenceSetAttribute", call(f.preferenceSetAttribute, preference, attribute, uintptr(unsafe.Pointer(&alignment)), 4))
 	}
 	if err != nil {
 		return err
@@ -233,7 +243,7 @@ func (p *Plan) choose(workspaceBytes int) error {
 		return err
 	}
 	if found == 0 {
-		return &BLASError{Call: "cublasLtMatmulAlgoGetHeuristic", Status: 15} // CUBLAS_STATUS_NOT_SUPPORTED
+		return &BLASError{Call: "cublasLtMatmulAlgoGetHeuristic", Status: blasNotSupported}
 	}
 	copy(p.algorithm[:], result[:])
 	return nil
@@ -251,12 +261,12 @@ func (p *Plan) check(workspaceBytes int) error {
 	}
 	p.workspace = int(*(*uint64)(unsafe.Pointer(&result[algorithmSize])))
 	if p.workspace > workspaceBytes {
-		return &BLASError{Call: "cublasLtMatmulAlgoCheck", Status: 15}
+		return &BLASError{Call: "cublasLtMatmulAlgoCheck", Status: blasNotSupported}
 	}
 	return nil
 }
 
-// Operands are the addresses of a product's matrices. Residual may be Dst; Bias and Residual are used if the plan's shape has them.
+// Operands are the addresses of a product's matrices, multiples of [OperandAlignment]. Residual may be Dst; Bias and Residual are used if the plan's shape has them.
 type Operands struct {
 	Dst, X, W, Bias, Residual DevicePtr
 }

@@ -145,7 +145,8 @@ func (g *GPU) SetText(name, value string) {
 	purego.SyscallN(g.set, uintptr(unsafe.Pointer(&n[0])), uintptr(unsafe.Pointer(&v[0])))
 }
 
-// Fail has the n-th call of a driver function from now on, counted from 1, fail with a status. A fault (700, 716, 719) sticks.
+// Fail has the n-th call of a driver function from now on, counted from 1, fail with a status. A fault (700, 716, 719) sticks. With n
+// 0 what was asked for is taken back.
 func (g *GPU) Fail(function string, n, status int) {
 	name := append([]byte(function), 0)
 	purego.SyscallN(g.fail, uintptr(unsafe.Pointer(&name[0])), uintptr(n), uintptr(status))

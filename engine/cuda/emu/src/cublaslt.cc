@@ -107,9 +107,23 @@ API cublasLtMatrixLayoutCreate(Layout **l, int type, uint64_t rows, uint64_t col
   return *l = new Layout{type, rows, columns, ld}, BLAS_SUCCESS;
 }
 API cublasLtMatrixLayoutDestroy(Layout *l) { return delete l, BLAS_SUCCESS; }
-API cublasLtMatmulPreferenceCreate(void **p) { return *p = new char, BLAS_SUCCESS; }
-API cublasLtMatmulPreferenceDestroy(void *p) { return delete (char *)p, BLAS_SUCCESS; }
-API cublasLtMatmulPreferenceSetAttribute(void *, int, const void *, size_t) { return BLAS_SUCCESS; }
+// Preference is what is asked of an algorithm. Unless less is asked for, it may count on every matrix being aligned to 256 bytes.
+struct Preference {
+  uint64_t workspace = 0;
+  uint32_t reductions = 7, alignment[4] = {256, 256, 256, 256}; // of A, B, C and D
+};
+API cublasLtMatmulPreferenceCreate(Preference **p) { return *p = new Preference, BLAS_SUCCESS; }
+API cublasLtMatmulPreferenceDestroy(Preference *p) { return delete p, BLAS_SUCCESS; }
+API cublasLtMatmulPreferenceSetAttribute(Preference *p, int attribute, const void *value, size_t n) {
+  if (n != (attribute == 1 ? 8 : 4)) return BLAS_INVALID_VALUE;
+  switch (attribute) {
+  case 1: memcpy(&p->workspace, value, 8); break;
+  case 3: memcpy(&p->reductions, value, 4); break;
+  case 5: case 6: case 7: case 8: memcpy(&p->alignment[attribute - 5], value, 4); break;
+  default: return BLAS_NOT_SUPPORTED;
+  }
+  return BLAS_SUCCESS;
+}
 
 static int check(const Desc *d, const Layout *a, const Layout *b, const Layout *out) {
   uint64_t m = d->transpose_a ? a->columns : a->rows, k = d->transpose_a ? a->rows : a->columns;
@@ -118,10 +132,11 @@ static int check(const Desc *d, const Layout *a, const Layout *b, const Layout *
   return fits ? BLAS_SUCCESS : BLAS_INVALID_VALUE;
 }
 
-// The result is 96 bytes: an algorithm of 64, the workspace it wants, a status, and more that nobody reads.
-API cublasLtMatmulAlgoGetHeuristic(void *, Desc *d, Layout *a, Layout *b, Layout *, Layout *out, void *, int wanted, void *results, int *n) {
+// The result is 96 bytes: an algorithm of 64, here the alignments that it counts on, the workspace it wants, a status, and more that nobody reads.
+API cublasLtMatmulAlgoGetHeuristic(void *, Desc *d, Layout *a, Layout *b, Layout *, Layout *out, Preference *p, int wanted, void *results, int *n) {
   if (int status = check(d, a, b, out)) return status;
   memset(results, 0, 96 * wanted);
+  memcpy(results, p->alignment, sizeof p->alignment);
   *n = number("BLAS_ALGORITHMS", 1);
   return BLAS_SUCCESS;
 }
@@ -131,8 +146,11 @@ API cublasLtMatmulAlgoCheck(void *, Desc *d, Layout *a, Layout *b, Layout *, Lay
   return BLAS_SUCCESS;
 }
 API cublasLtMatmul(void *, Desc *d, const float *alpha, const void *pa, Layout *a, const void *pb, Layout *b, const float *beta, const void *pc,
-                   Layout *c, void *pout, Layout *out, const void *, void *, size_t, Stream *s) {
+                   Layout *c, void *pout, Layout *out, const uint32_t *alignment, void *, size_t, Stream *s) {
   if (int status = check(d, a, b, out)) return status;
+  const void *matrices[] = {pa, pb, pc, pout};
+  for (int i = 0; i < 4; i++)
+    if ((uintptr_t)matrices[i] % alignment[i]) return BLAS_NOT_SUPPORTED;
   Product p = {*d, *a, *b, *c, *out, pa, pb, pc, pout, *alpha, *beta};
   if (!capturing(s)) counts.launches++;
   return push(s, [p] { return run(p); }) ? BLAS_INVALID_VALUE : BLAS_SUCCESS;

@@ -1,5 +1,6 @@
 // What a test sets: the GPU's properties, calls that are to fail. And what it reads: counts.
 #include "emu.h"
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -73,9 +74,13 @@ EXPORT void emuSet(const char *name, const char *value) {
   emu::settings[name] = value;
 }
 
-// emuFail has the n-th call of a function from now on, from 1, fail with a status.
+// emuFail has the n-th call of a function from now on, from 1, fail with a status; with 0 none fails any more.
 EXPORT void emuFail(const char *function, int n, int status) {
   std::lock_guard<std::mutex> hold(emu::lock);
+  if (n == 0) {
+    emu::failures.erase(std::remove_if(emu::failures.begin(), emu::failures.end(), [=](auto &f) { return f.function == function; }), emu::failures.end());
+    return;
+  }
   emu::failures.push_back({function, n, (emu::Status)status});
 }
 
