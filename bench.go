@@ -62,10 +62,17 @@ func (b *benchCmd) Run(ctx context.Context, c *console, cli *commandLine) error 
 	default:
 		result, err = b.offline(ctx, c, cli, files)
 	}
-	if err != nil {
+	if result == nil {
 		return err
 	}
+	// After an interruption there are both: what was measured until then, and the error.
+	return errors.Join(b.print(c, result), err)
+}
+
+// print writes a result to standard output.
+func (b *benchCmd) print(c *console, result table) error {
 	var out bytes.Buffer
+	var err error
 	if b.JSON {
 		err = json.NewEncoder(&out).Encode(result)
 	} else {
@@ -141,7 +148,19 @@ func (b *benchCmd) load(ctx context.Context, files []bench.File) (table, error) 
 	if b.Recordings > 0 && len(l.Recordings) == 0 {
 		return nil, &usage{errors.New("no file is a recording of over 30 s: give one, or --recordings 0")}
 	}
-	return l.Run(ctx)
+	return measured(l.Run(ctx))
+}
+
+// measured is a result as a table, which is nil where there is none.
+func measured[T interface {
+	comparable
+	table
+}](result T, err error) (table, error) {
+	var none T
+	if result == none {
+		return nil, err
+	}
+	return result, err
 }
 
 // serverAddress is the URL that a flag gives, with a path if it has none.
@@ -177,7 +196,7 @@ func (b *benchCmd) speak(ctx context.Context, file bench.File) (table, error) {
 		return nil, fmt.Errorf("%s: there is no speech to be heard", file.Name)
 	}
 	l.SpeechStart, l.SpeechEnd = edges[0].At, min(detector.Spoken(), len(pcm.Samples))
-	return l.Run(ctx)
+	return measured(l.Run(ctx))
 }
 
 // offline runs the files through a model in this process.

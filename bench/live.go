@@ -45,6 +45,8 @@ type LiveResult struct {
 	First  float64     `json:"first_text_s"` // median of the rounds that had some
 	Final  float64     `json:"final_s"`      // median
 	Rounds []LiveRound `json:"rounds"`
+	// Interrupted says that there were to be more rounds.
+	Interrupted bool `json:"interrupted,omitempty"`
 }
 
 // LiveRound is one session.
@@ -69,13 +71,18 @@ const (
 	maxLiveRead = 4 << 20
 )
 
-// Run runs all rounds, one after the other.
+// Run runs all rounds, one after the other. When ctx ends it returns what came of the rounds that are over, if there are any, beside ctx's
+// error.
 func (l *Live) Run(ctx context.Context) (*LiveResult, error) {
 	result := &LiveResult{URL: l.URL.String(), Model: l.Model, File: l.File, Audio: float64(len(l.Samples)) / 16000}
 	sound := l.sound()
 	var firsts, finals []float64
 	for range l.Rounds {
 		round, err := l.round(ctx, sound)
+		if ctx.Err() != nil {
+			result.Interrupted = true
+			break
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -85,9 +92,15 @@ func (l *Live) Run(ctx context.Context) (*LiveResult, error) {
 			firsts = append(firsts, round.First)
 		}
 	}
+	if len(finals) == 0 {
+		return nil, ctx.Err()
+	}
 	result.Final = median(finals)
 	if len(firsts) > 0 {
 		result.First = median(firsts)
+	}
+	if result.Interrupted {
+		return result, ctx.Err()
 	}
 	return result, nil
 }
@@ -153,7 +166,7 @@ func (l *Live) dial(ctx context.Context) (*websocket.Conn, error) {
 	if err != nil {
 		if response != nil {
 			body, _ := io.ReadAll(io.LimitReader(response.Body, 1000))
-			err = fmt.Errorf("%s: %s", response.Status, strings.TrimSpace(string(body)))
+			err = fmt.Errorf("%s: %s", response.Status, reason(body))
 		}
 		return nil, fmt.Errorf("bench: no live session: %w", err)
 	}
@@ -240,7 +253,7 @@ func (l *Live) judge(events <-chan liveEvent, start, end time.Time) (*LiveRound,
 				texts = append(texts, e.Transcript)
 				round.Final = e.at.Sub(end).Seconds()
 			case "error", "conversation.item.input_audio_transcription.failed":
-				return nil, fmt.Errorf("bench: the server says %s", e.Error)
+				return nil, fmt.Errorf("bench: the server says: %s", reason(e.Error))
 			}
 		case <-patience:
 			return nil, errors.New("bench: there is no transcript within --timeout")
@@ -254,7 +267,11 @@ func (l *Live) judge(events <-chan liveEvent, start, end time.Time) (*LiveRound,
 
 // WriteTable writes what a person wants to know of it.
 func (r *LiveResult) WriteTable(w io.Writer) error {
-	fmt.Fprintf(w, "%s, %s, %s (%.1f s), spoken %d times\n\n", r.URL, r.Model, r.File, r.Audio, len(r.Rounds))
+	note := ""
+	if r.Interrupted {
+		note = ", interrupted"
+	}
+	fmt.Fprintf(w, "%s, %s, %s (%.1f s), spoken %d times%s\n\n", r.URL, r.Model, r.File, r.Audio, len(r.Rounds), note)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "round\tfirst text s\tfinal text s\tdeltas\tturns\t\n")
 	for i, round := range r.Rounds {

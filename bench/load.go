@@ -63,10 +63,13 @@ type LoadResult struct {
 	Clips          Class   `json:"clips"`
 	Recordings     Class   `json:"recordings"`
 	AudioPerSecond float64 `json:"audio_s_per_s"`
+	// Interrupted says that it ended before its time.
+	Interrupted bool `json:"interrupted,omitempty"`
 }
 
 // Run sends one file that does not count, then lets all clients go. It returns an error if that first file is not answered with a
-// text, since then nothing can be measured, or when ctx ends.
+// text, since then nothing can be measured. When ctx ends it returns what came of it until then, without the requests that were under
+// way, beside ctx's error.
 func (l Load) Run(ctx context.Context) (*LoadResult, error) {
 	first := slices.Concat(l.Clips, l.Recordings)
 	if len(first) == 0 || l.ClipClients > 0 && len(l.Clips) == 0 || l.RecordingClients > 0 && len(l.Recordings) == 0 {
@@ -89,13 +92,10 @@ func (l Load) Run(ctx context.Context) (*LoadResult, error) {
 		wg.Go(func() { l.client(ctx, client, l.Recordings, l.ClipClients+i, end, &recordings) })
 	}
 	wg.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	seconds := l.Duration.Seconds()
-	r := &LoadResult{URL: l.URL, Seconds: seconds, Clips: clips.class(seconds), Recordings: recordings.class(seconds)}
+	seconds := min(l.Duration, time.Since(begin)).Seconds()
+	r := &LoadResult{URL: l.URL, Seconds: seconds, Clips: clips.class(seconds), Recordings: recordings.class(seconds), Interrupted: ctx.Err() != nil}
 	r.AudioPerSecond = r.Clips.AudioPerSecond + r.Recordings.AudioPerSecond
-	return r, nil
+	return r, ctx.Err()
 }
 
 // client sends files in an order of its own, over and over, until end.
@@ -105,6 +105,9 @@ func (l Load) client(ctx context.Context, c *http.Client, files []File, seed int
 	for i := 0; time.Now().Before(end) && ctx.Err() == nil; i++ {
 		f := files[order[i%len(order)]]
 		a := l.ask(ctx, c, f)
+		if a.err != nil && ctx.Err() != nil {
+			return
+		}
 		a.inTime = !time.Now().After(end)
 		g.add(f, a)
 		if a.err != nil && !errors.Is(a.err, errTimeout) {
@@ -170,7 +173,7 @@ func (l Load) post(ctx context.Context, c *http.Client, f File) error {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		return errRefused
 	default:
-		return fmt.Errorf("answered %s: %.200s", resp.Status, bytes.TrimSpace(text))
+		return fmt.Errorf("answered %s: %s", resp.Status, reason(text))
 	}
 	var heard struct{ Text *string }
 	if err := json.Unmarshal(text, &heard); err != nil || heard.Text == nil || strings.TrimSpace(*heard.Text) == "" {

@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -104,5 +106,35 @@ func TestLatency(t *testing.T) {
 	}
 	if got := latencyOf([]time.Duration{time.Second}); got != (Latency{1, 1, 1, 1}) {
 		t.Errorf("of one: %v", got)
+	}
+}
+
+// TestLoadInterrupted ends clients in the middle: what was served until then is told of, what was under way isn't.
+func TestLoadInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var clips atomic.Int32
+	url, _ := serverOf(t, func(_ string, w http.ResponseWriter) {
+		if clips.Add(1) == 4 { // the first does not count
+			cancel()
+			<-t.Context().Done()
+			return
+		}
+		io.WriteString(w, `{"text":"hello"}`)
+	})
+	l := Load{URL: url, Key: "k", Fields: map[string]string{"model": "m"}, Clips: []File{fileOf("a", 2)}, ClipClients: 1, Duration: time.Hour}
+	r, err := l.Run(ctx)
+	if !errors.Is(err, context.Canceled) || r == nil {
+		t.Fatalf("got %v, %v", r, err)
+	}
+	if c := r.Clips; c.Served != 2 || c.Failed != 0 || c.TimedOut != 0 || !(c.P50 > 0) {
+		t.Errorf("clips: %+v", c)
+	}
+	if !r.Interrupted || r.Seconds >= 3600 || r.AudioPerSecond != 4/r.Seconds {
+		t.Errorf("%+v", r)
+	}
+	var table strings.Builder
+	if err := r.WriteTable(&table); err != nil || !strings.Contains(table.String(), ", interrupted\n") {
+		t.Errorf("%v: %s", err, table.String())
 	}
 }

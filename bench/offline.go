@@ -117,7 +117,11 @@ func (o *Offline) writeOps(t io.Writer) {
 
 // WriteTable writes what a person wants to know of it.
 func (r *LoadResult) WriteTable(w io.Writer) error {
-	fmt.Fprintf(w, "%s, %.0f s\n\n", r.URL, r.Seconds)
+	note := ""
+	if r.Interrupted {
+		note = ", interrupted"
+	}
+	fmt.Fprintf(w, "%s, %.0f s%s\n\n", r.URL, r.Seconds, note)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "class\tserved\ttimed out\trefused\tfailed\tp50 s\tp90 s\tp99 s\tmax s\taudio-s/s\t\n")
 	for _, c := range []struct {
