@@ -20,7 +20,8 @@ const (
 	melPowers = melFFT/2 + 1
 	// melReach is how far a frame reaches to both sides of its centre.
 	melReach = melFFT / 2
-	// melFloor is log10 of the least power told apart from none, 1e-10.
+	// melLeast is the least power told apart from none, and melFloor its log10.
+	melLeast = 1e-10
 	melFloor = -10
 	// melRange is how far below its maximum a spectrogram is cut off, in powers of ten.
 	melRange = 8
@@ -53,6 +54,18 @@ func NewMel(bins int) *Mel {
 
 // Bins is the number of values in a frame.
 func (m *Mel) Bins() int { return m.bins }
+
+// Spec is the front end for a device that computes it.
+func (m *Mel) Spec() LogMelSpec {
+	window := make([]float32, melFFT)
+	for i := range window {
+		window[i] = hann[min(i, melFFT-i)]
+	}
+	return LogMelSpec{
+		Bins: m.bins, FFT: melFFT, Hop: MelHop, Window: window, Filters: MelFilters(m.bins, melFFT),
+		Mirrored: true, Least: melLeast, Range: melRange,
+	}
+}
 
 // Window writes the spectrogram of a window to dst, [frames][bins]: that of the samples with zeros
 // after them up to frames*160, as openai-whisper's decode() gets it for a clip padded by

@@ -95,7 +95,7 @@ func (m *Mel) frames(dst []float32, s melSignal, t, count int) float32 {
 	}
 	kernels.MatMul(dst, m.bins, w.power[:], melPowers, count, m.filters, 0, m.bins, kernels.Epilogue{})
 	best := float32(melFloor)
-	kernels.Raise(dst, 1e-10, 1, 0)
+	kernels.Raise(dst, melLeast, 1, 0)
 	kernels.Log(dst)
 	kernels.Scale(dst, math.Log10E)
 	return max(best, dst[kernels.ArgMax(dst)])

@@ -27,15 +27,18 @@ type bench struct {
 // onBoth runs a test with each storage format.
 func onBoth(t *testing.T, test func(b *bench)) {
 	for _, s := range []Storage{F16, BF16} {
-		t.Run(s.String(), func(t *testing.T) {
-			c, err := cpu.New(cpu.Config{Threads: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(c.Close)
-			test(&bench{t, newDevice(t, Config{Storage: s}), c, rand.New(rand.NewPCG(1, 2))})
-		})
+		t.Run(s.String(), func(t *testing.T) { test(newBench(t, s)) })
 	}
+}
+
+func newBench(t *testing.T, s Storage) *bench {
+	t.Helper()
+	c, err := cpu.New(cpu.Config{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return &bench{t, newDevice(t, Config{Storage: s}), c, rand.New(rand.NewPCG(1, 2))}
 }
 
 // rounded is values as the storage's format has them.
