@@ -9,7 +9,7 @@ import (
 // primitives are what kernels/cuda/selftest.cu checks, by the bit that says that it failed.
 var primitives = []string{
 	"conversion", "shuffle", "ldmatrix", "ldmatrix.trans", "mma", "mma in any place", "cp.async", "cp.async of a part", "cp.async or zeros", "cp.async groups",
-	"power of two",
+	"power of two", "logarithm", "atomic maximum",
 }
 
 // selfTestLanes is how many threads run the checks, and as many answers.

@@ -3,7 +3,7 @@
 #include "dev.h"
 
 // The checks, by the bit of the answer that says that one failed. engine/cuda's SelfTest names them.
-enum { CONVERT, SHUFFLE, LDMATRIX, LDMATRIX_TRANS, MMA, MMA_ORDER, ASYNC, ASYNC_PARTLY, ASYNC_IF, ASYNC_GROUPS, POWER };
+enum { CONVERT, SHUFFLE, LDMATRIX, LDMATRIX_TRANS, MMA, MMA_ORDER, ASYNC, ASYNC_PARTLY, ASYNC_IF, ASYNC_GROUPS, POWER, LOGARITHM, ATOMIC_MAX };
 
 struct Answer {
   u32 failed;
@@ -31,6 +31,20 @@ DEVICE void powers(Answer &a, int lane) {
   const float p = exp2f_approx(lane - 20.f);
   a.check(POWER, fabsf(p - (float)(1u << lane) / (1 << 20)) <= p * 1e-6f);
   a.check(POWER, exp2f_approx(-INFINITY) == 0.f && exp2f_approx(-200.f) == 0.f && exp2f_approx(INFINITY) == INFINITY);
+}
+
+DEVICE void logarithm(Answer &a, int lane) {
+  a.check(LOGARITHM, fabsf(logf((float)(1u << lane) / (1 << 20)) - (lane - 20) * 0.693147181f) <= 1e-6f * abs(lane - 20));
+}
+
+// greatest has all lanes leave a number of which the greatest stays, as bits.
+DEVICE void greatest(Answer &a, int lane) {
+  __shared__ u32 most;
+  if (lane == 0) most = 0;
+  __syncwarp();
+  atomicMax(&most, bits((lane * 5 + 3) % 32 * 0.3f));
+  __syncwarp();
+  a.check(ATOMIC_MAX, most == bits(31 * 0.3f));
 }
 
 DEVICE void shuffle(Answer &a, int lane) {
@@ -117,6 +131,8 @@ KERNEL __launch_bounds__(32) selftest(const u16 *numbers, u32 *failed) {
   convert(a);
   shuffle(a, lane);
   powers(a, lane);
+  logarithm(a, lane);
+  greatest(a, lane);
   matrices(a, lane);
   multiply<F16>(a, lane);
 #if HAVE_BF16
