@@ -40,29 +40,41 @@ var cachedWidths = []headWidth{{columns: 64}, {columns: 128}}
 // CachedAttention is causal self-attention through a cache. Heads may have up to 128 columns.
 func (d *Device) CachedAttention(dst, qkv engine.Tensor, c engine.Cache, layer, heads int, rows []engine.CacheRow) {
 	cc := c.(*cache)
-	dh := headed("CachedAttention", cc.width, heads)
-	need("CachedAttention", "dst", dst, len(rows), cc.width)
-	need("CachedAttention", "qkv", qkv, len(rows), 3*cc.width)
-	if layer < 0 || layer >= cc.layers {
-		panic(fmt.Sprintf("cuda: CachedAttention: layer %d of %d", layer, cc.layers))
-	}
+	cc.check(dst, qkv, layer, len(rows))
 	if len(rows) == 0 {
 		return
 	}
 	places, again := cc.places(rows)
 	keys, values := cc.parts(layer)
-	from, to := view(qkv), view(dst)
+	from := view(qkv)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.enter()
-	staged, suffix := d.stage(places), d.working().suffix()
+	staged := d.stage(places)
 	if again {
-		d.launch("cachestore"+suffix, along(len(rows)), along(attentionThreads), 0,
+		d.launch("cachestore"+d.working().suffix(), along(len(rows)), along(attentionThreads), 0,
 			append(from[:], at(keys), at(values), i32(cc.length), i32(cc.width), staged)...)
 	}
-	args := append(from[:], at(keys), at(values), i32(cc.length), i32(cc.width), i32(heads), staged, flt(scoreScale(dh)))
+	d.attendCached(dst, qkv, cc, layer, heads, staged)
+}
+
+// check panics unless CachedAttention's arguments fit the cache.
+func (c *cache) check(dst, qkv engine.Tensor, layer, rows int) {
+	need("CachedAttention", "dst", dst, rows, c.width)
+	need("CachedAttention", "qkv", qkv, rows, 3*c.width)
+	if layer < 0 || layer >= c.layers {
+		panic(fmt.Sprintf("cuda: CachedAttention: layer %d of %d", layer, c.layers))
+	}
+}
+
+// attendCached queues CachedAttention with places that lie on the GPU, where all keys before a row's own are in the cache. The lock is held.
+func (d *Device) attendCached(dst, qkv engine.Tensor, c *cache, layer, heads int, places arg) {
+	dh := headed("CachedAttention", c.width, heads)
 	w := widthFor("CachedAttention", cachedWidths, dh)
-	d.launch(fmt.Sprint("cachedattention", w.columns, suffix), dim3{X: heads, Y: len(rows), Z: 1}, along(attentionThreads), 0,
+	from, to := view(qkv), view(dst)
+	keys, values := c.parts(layer)
+	args := append(from[:], at(keys), at(values), i32(c.length), i32(c.width), i32(heads), places, flt(scoreScale(dh)))
+	d.launch(fmt.Sprint("cachedattention", w.columns, d.working().suffix()), dim3{X: heads, Y: dst.Rows, Z: 1}, along(attentionThreads), 0,
 		append(args, to[:]...)...)
 }
 
@@ -70,12 +82,17 @@ func (d *Device) CachedAttention(dst, qkv engine.Tensor, c engine.Cache, layer, 
 func (c *cache) places(rows []engine.CacheRow) (places []int32, again bool) {
 	seen := make([]bool, c.slots)
 	for _, r := range rows {
-		if r.Slot < 0 || int(r.Slot) >= c.slots || r.Position < 0 || int(r.Position) >= c.length {
-			panic(fmt.Sprintf("cuda: CachedAttention: position %d of slot %d, in %d slots of %d", r.Position, r.Slot, c.slots, c.length))
-		}
+		c.checkPlace(int(r.Slot), int(r.Position))
 		places = append(places, r.Slot, r.Position)
 		again = again || seen[r.Slot]
 		seen[r.Slot] = true
 	}
 	return places, again
+}
+
+// checkPlace panics where there is no such place.
+func (c *cache) checkPlace(slot, position int) {
+	if slot < 0 || slot >= c.slots || position < 0 || position >= c.length {
+		panic(fmt.Sprintf("cuda: CachedAttention: position %d of slot %d, in %d slots of %d", position, slot, c.slots, c.length))
+	}
 }

@@ -26,6 +26,7 @@ type Device struct {
 	staging       staging
 	scratchBuffer *buffer // nil: none was needed yet
 	fetched       []byte  // pinned memory for results; the executor's thread alone makes it
+	ahead         ahead
 }
 
 // machine is what the devices on one GPU share.
@@ -137,6 +138,7 @@ func (d *Device) Close() {
 		d.graphs.close(c)
 		d.pages.close(c)
 		d.staging.close(c)
+		d.ahead.close(c)
 		if d.fetched != nil {
 			_ = c.HostFree(d.fetched)
 		}

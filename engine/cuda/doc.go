@@ -18,6 +18,10 @@
 // copy up, one launch, one copy down and one wait. Graphs above this package know nothing of that; what they must keep to is that
 // lengths which change at each step reach kernels through the staging block and never through a grid or an argument.
 //
+// Texts without a beam go on by [Device.Ahead]: a step's last kernels choose each text's token and write down, where the next step's kernels look, what
+// it is, where it stands and which rule comes next. So a step needs nothing from the host, two more of them are queued while the host waits for what one
+// of them chose, and the GPU has no gap between them.
+//
 // # Who owns what
 //
 // A machine is a GPU with its executor thread, stream, memory and kernels. A [Device] is a machine as one model sees it: with a

@@ -12,7 +12,7 @@ const (
 	// (kernels/cuda/peak.h)
 	logitThreads = 512
 	logitsEach   = 8
-	// ruleWords is how many numbers a rule takes. (kernels/cuda/select.cu)
+	// ruleWords is how many numbers a rule takes. (kernels/cuda/rule.h)
 	ruleWords = 14
 )
 
@@ -71,18 +71,29 @@ func (d *Device) Select(logits engine.Tensor, rows []engine.Rule, k int) ([]engi
 func (d *Device) choose(logits engine.Tensor, rules []engine.Rule, k int) ([]engine.Choice, error) {
 	words := make([]int32, 0, ruleWords*len(rules))
 	for i := range rules {
-		words = appendRule(words, &rules[i], logits.Cols)
+		needMask(&rules[i], logits.Cols)
+		words = appendRule(words, &rules[i])
 	}
 	d.enter()
-	v := view(logits)
 	out := d.scratch(8 * k * len(rules))
-	d.launch("select"+d.working().suffix(), along(len(rules)), along(rowThreads(logits.Cols)), 0,
-		append(v[:], i32(logits.Cols), d.stage(words), i32(k), at(out))...)
+	d.launchSelect(logits, d.stage(words), k, at(out))
 	raw, err := d.fetch(out, 8*k*len(rules))
 	if err != nil {
 		return nil, err
 	}
-	choices, ids, logProbs := make([]engine.Choice, len(rules)), make([]int32, len(rules)*k), make([]float32, len(rules)*k)
+	return readChoices(raw, len(rules), k), nil
+}
+
+// launchSelect queues the kernel, with rules and room for the answer on the GPU. The lock is held.
+func (d *Device) launchSelect(logits engine.Tensor, rules arg, k int, out arg) {
+	v := view(logits)
+	d.launch("select"+d.working().suffix(), along(logits.Rows), along(rowThreads(logits.Cols)), 0,
+		append(v[:], i32(logits.Cols), rules, i32(k), out)...)
+}
+
+// readChoices reads the kernel's answer for some rows, k ids each at most.
+func readChoices(raw []byte, rows, k int) []engine.Choice {
+	choices, ids, logProbs := make([]engine.Choice, rows), make([]int32, rows*k), make([]float32, rows*k)
 	for i := range choices {
 		n := 0
 		for ; n < k; n++ {
@@ -94,18 +105,22 @@ func (d *Device) choose(logits engine.Tensor, rules []engine.Rule, k int) ([]eng
 		}
 		choices[i] = engine.Choice{IDs: ids[i*k:][:n:n], LogProbs: logProbs[i*k:][:n:n]}
 	}
-	return choices, nil
+	return choices
+}
+
+// needMask panics if a rule's mask is for more ids than there are logits.
+func needMask(r *engine.Rule, vocabulary int) {
+	if r.Mask != nil && r.Mask.Size() > vocabulary {
+		panic(fmt.Sprintf("cuda: Select: a mask of %d ids for %d logits", r.Mask.Size(), vocabulary))
+	}
 }
 
 // appendRule appends a rule as the kernel reads it.
-func appendRule(words []int32, r *engine.Rule, vocabulary int) []int32 {
+func appendRule(words []int32, r *engine.Rule) []int32 {
 	var bits uint64
 	size := 0
 	if r.Mask != nil {
 		m := r.Mask.(*mask)
-		if m.size > vocabulary {
-			panic(fmt.Sprintf("cuda: Select: a mask of %d ids for %d logits", m.size, vocabulary))
-		}
 		bits, size = uint64(m.bits.address()), m.size
 	}
 	words = append(words, int32(bits), int32(bits>>32), int32(size))

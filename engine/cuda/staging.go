@@ -1,6 +1,10 @@
 package cuda
 
-import "hark/engine/cuda/driver"
+import (
+	"bytes"
+
+	"hark/engine/cuda/driver"
+)
 
 const (
 	// stagingBytes is the size of the staging block.
@@ -16,30 +20,36 @@ type staging struct {
 	block driver.DevicePtr
 	slots [stagingSlots]slot
 	next  int
+	last  []byte // what was last copied to the block
 }
 
-// slot is pinned memory for one group's staging.
+// slot is pinned memory for one copy at a time.
 type slot struct {
 	bytes []byte
-	done  driver.Event // behind the copy from it
+	done  driver.Event // behind the last copy
 }
 
-// send queues the copying of contents to the block.
+// send queues the copying of contents to the block, unless they are there from the last time: steps that the GPU decodes by itself stage the
+// same again and again.
 func (s *staging) send(c *driver.Context, contents []byte, stream driver.Stream) error {
+	if bytes.HasPrefix(s.last, contents) {
+		return nil
+	}
 	slot := &s.slots[s.next]
 	s.next = (s.next + 1) % stagingSlots
-	if err := slot.ready(c); err != nil {
+	if err := slot.ready(c, stagingBytes); err != nil {
 		return err
 	}
 	copy(slot.bytes, contents)
 	if err := c.CopyToDevice(s.block, slot.bytes[:len(contents)], stream); err != nil {
 		return err
 	}
+	s.last = append(s.last[:0], contents...)
 	return c.RecordEvent(slot.done, stream)
 }
 
-// ready makes the slot, or waits until it's free.
-func (s *slot) ready(c *driver.Context) error {
+// ready makes the slot, of so many bytes, or waits until it's free.
+func (s *slot) ready(c *driver.Context, bytes int) error {
 	if s.bytes != nil {
 		return c.SynchronizeEvent(s.done)
 	}
@@ -47,16 +57,21 @@ func (s *slot) ready(c *driver.Context) error {
 	if s.done, err = c.NewEvent(false); err != nil {
 		return err
 	}
-	s.bytes, err = c.HostAlloc(stagingBytes)
+	s.bytes, err = c.HostAlloc(bytes)
 	return err
+}
+
+// close gives the slot back, after its last copy.
+func (s *slot) close(c *driver.Context) {
+	if s.bytes != nil {
+		_ = c.HostFree(s.bytes) // at the end nobody is left to be told
+		_ = c.DestroyEvent(s.done)
+	}
 }
 
 // close gives the slots back, after all copies.
 func (s *staging) close(c *driver.Context) {
 	for i := range s.slots {
-		if s.slots[i].bytes != nil {
-			_ = c.HostFree(s.slots[i].bytes) // at the end nobody is left to be told
-			_ = c.DestroyEvent(s.slots[i].done)
-		}
+		s.slots[i].close(c)
 	}
 }

@@ -167,10 +167,26 @@ func (m *decoder) forward(rows []row, align bool, tap func(stage string, t engin
 // logits are the scores [len(rows)][V] of some rows of the last forward pass; at most logitRows
 // of them, valid until the next call.
 func (m *decoder) logits(rows []int32) engine.Tensor {
-	last, scores := m.last.Slice(0, len(rows)), m.scores.Slice(0, len(rows))
+	last := m.last.Slice(0, len(rows))
 	m.dev.Gather(last, m.h, rows)
+	return m.score(last)
+}
+
+// firstLogits are the logits of the first n rows.
+func (m *decoder) firstLogits(n int) engine.Tensor { return m.score(m.h.Slice(0, n)) }
+
+// score multiplies with the output layer.
+func (m *decoder) score(last engine.Tensor) engine.Tensor {
+	scores := m.scores.Slice(0, last.Rows)
 	m.dev.Linear(scores, last, m.tokens, engine.NoActivation, engine.Tensor{})
 	return scores
+}
+
+// on is the same graph, over the same weights and scratch, queued on another view of its device.
+func (m *decoder) on(dev engine.Device) *decoder {
+	other := *m
+	other.dev = dev
+	return &other
 }
 
 // reserveProbs makes room for the alignment heads' attention of n rows to so many positions.

@@ -24,6 +24,7 @@ type Model struct {
 	info       engine.ModelInfo
 	config     Config
 	dev        engine.Device
+	ahead      engine.AheadDevice // nil where the device waits for the host at each token
 	vocabulary *vocabulary
 	rules      *ruleset
 	mel        *engine.Mel
@@ -78,6 +79,7 @@ func load(dev engine.Device, dir, name string, tokenizer func() (*models.Tokeniz
 		change(&config)
 	}
 	m := &Model{config: config, dev: dev, melScratch: make([]float32, framesPerWindow*config.Mels), mel: engine.NewMel(config.Mels)}
+	m.ahead, _ = engine.DeviceAs[engine.AheadDevice](dev)
 	l := &loader{dev: dev, weights: weights, ct2: weights.Format() == "ctranslate2"}
 	m.enc = loadEncoder(l, config)
 	m.dec = loadDecoder(l, config, cacheSlots, maxBatch, logitRows)

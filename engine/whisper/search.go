@@ -27,6 +27,7 @@ type search struct {
 	timestamps  bool
 	temperature float32
 	random      *rand.Rand // draws at a temperature; the same for the same window, so that answers repeat
+	drawn       []float32  // by random, for the next tokens
 	beam        int        // 1: greedy, or drawn
 	slots       []int32    // beam slots of the cache
 	limit       int        // the most tokens written
@@ -100,11 +101,19 @@ func (s *search) rule(dst []engine.Rule) []engine.Rule {
 	for _, h := range s.live {
 		r := s.rules.next(h.written, s.timestamps)
 		if s.temperature > 0 {
-			r.Temperature, r.Uniform = s.temperature, s.random.Float32()
+			r.Temperature, r.Uniform = s.temperature, s.draws(1)[0]
 		}
 		dst = append(dst, r)
 	}
 	return dst
+}
+
+// draws are the points to draw the next n tokens by. They stay the same until a token has been chosen.
+func (s *search) draws(n int) []float32 {
+	for len(s.drawn) < n {
+		s.drawn = append(s.drawn, s.random.Float32())
+	}
+	return s.drawn[:n]
 }
 
 // candidates is how many choices the search wants for each hypothesis.
@@ -126,6 +135,9 @@ func (s *search) advance(choices []engine.Choice) (copies []slotCopy, done bool)
 
 func (s *search) advanceOne(c engine.Choice) (done bool) {
 	h := &s.live[0]
+	if s.temperature > 0 {
+		s.drawn = s.drawn[1:]
+	}
 	if len(c.IDs) == 0 || c.IDs[0] == s.rules.v.endOfText {
 		if len(c.IDs) > 0 {
 			h.sum += float64(c.LogProbs[0])

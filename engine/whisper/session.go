@@ -89,27 +89,28 @@ func (s *session) run(ctx context.Context) error {
 		if err := s.encode(); err != nil {
 			return err
 		}
-		if err := s.step(); err != nil {
+		if err := s.step(ctx); err != nil {
 			return err
 		}
 		s.leave()
 	}
 }
 
+// joinable reports whether the first of the waiting windows has a place. If none is waiting it asks for more.
+func (s *session) joinable() bool {
+	if len(s.waiting) == 0 && s.more != nil && len(s.windows) > 0 && len(s.slots) > 0 {
+		s.queue(s.more(len(s.windows)))
+	}
+	return len(s.waiting) > 0 && len(s.windows) > 0 && len(s.slots) >= s.waiting[0].needs()
+}
+
+// needs is how many slots of the decoder's cache a window needs.
+func (p *place) needs() int { return max(1, p.chain.job.options.BeamSize) }
+
 // admit gives waiting windows their places, in order, and asks for more of them as long as there are any left.
 func (s *session) admit() {
-	for {
-		if len(s.waiting) == 0 && s.more != nil && len(s.windows) > 0 && len(s.slots) > 0 {
-			s.queue(s.more(len(s.windows)))
-		}
-		if len(s.waiting) == 0 {
-			return
-		}
+	for s.joinable() {
 		p := s.waiting[0]
-		need := max(1, p.chain.job.options.BeamSize)
-		if len(s.windows) == 0 || len(s.slots) < need {
-			return
-		}
 		s.waiting = s.waiting[1:]
 		if p.own.dropped.Load() {
 			s.done(p.own, context.Canceled)
@@ -120,6 +121,7 @@ func (s *session) admit() {
 			continue
 		}
 		p.window, s.windows = s.windows[0], s.windows[1:]
+		need := p.needs()
 		p.slots, s.slots = append([]int32(nil), s.slots[:need]...), s.slots[need:]
 		s.active = append(s.active, p)
 	}
@@ -217,8 +219,11 @@ func (s *session) begin(p *place) {
 }
 
 // step runs one token of every active window, the whole prompt for those that have just begun,
-// in as few forward passes as their rows fit in.
-func (s *session) step() error {
+// in as few forward passes as their rows fit in. Where the device can it runs many.
+func (s *session) step(ctx context.Context) error {
+	if s.canRunAhead() {
+		return s.runAhead(ctx)
+	}
 	rest := s.active
 	for len(rest) > 0 {
 		var rows []row
@@ -317,6 +322,11 @@ func (s *session) choose(places []*place, choices []engine.Choice) error {
 	if len(to) > 0 {
 		s.m.dev.CopySlots(s.m.dec.cache, to, from, lengths)
 	}
+	return s.settleAll(done)
+}
+
+// settleAll settles searches that are done.
+func (s *session) settleAll(done []*place) error {
 	for _, p := range done {
 		if err := s.settle(p); err != nil {
 			return err

@@ -25,6 +25,12 @@ func writeTinyModel(t testing.TB, dir string) { writeShortModel(t, dir, 448) }
 // writeShortModel is writeTinyModel with room for so many tokens, of which texts are half.
 func writeShortModel(t testing.TB, dir string, textContext int) {
 	t.Helper()
+	writeRandomModel(t, dir, textContext, englishVocabulary)
+}
+
+// writeRandomModel is writeShortModel with so many ids.
+func writeRandomModel(t testing.TB, dir string, textContext, vocabulary int) {
+	t.Helper()
 	const d = 64
 	random := rand.New(rand.NewPCG(1, 2))
 	tensors := map[string][]int{
@@ -32,7 +38,7 @@ func writeShortModel(t testing.TB, dir string, textContext int) {
 		"model.encoder.conv2.weight": {d, d, 3}, "model.encoder.conv2.bias": {d},
 		"model.encoder.embed_positions.weight": {1500, d},
 		"model.encoder.layer_norm.weight":      {d}, "model.encoder.layer_norm.bias": {d},
-		"model.decoder.embed_tokens.weight":    {englishVocabulary, d},
+		"model.decoder.embed_tokens.weight":    {vocabulary, d},
 		"model.decoder.embed_positions.weight": {textContext, d},
 		"model.decoder.layer_norm.weight":      {d}, "model.decoder.layer_norm.bias": {d},
 	}
@@ -87,7 +93,7 @@ func writeShortModel(t testing.TB, dir string, textContext int) {
 	file = append(append(file, h...), data...)
 	write(t, dir, "model.safetensors", file)
 	write(t, dir, "config.json", fmt.Appendf(nil, `{"model_type":"whisper","d_model":64,"num_mel_bins":80,"encoder_layers":2,"encoder_attention_heads":1,
-		"decoder_layers":2,"decoder_attention_heads":1,"max_source_positions":1500,"max_target_positions":%d,"vocab_size":51864}`, textContext))
+		"decoder_layers":2,"decoder_attention_heads":1,"max_source_positions":1500,"max_target_positions":%d,"vocab_size":%d}`, textContext, vocabulary))
 	write(t, dir, "generation_config.json", []byte(`{"alignment_heads":[[1,0]],"suppress_tokens":[1,2],"begin_suppress_tokens":[220,50256]}`))
 	tokenizer, err := json.Marshal(map[string]any{
 		"model":        map[string]any{"type": "BPE", "vocab": byteAlphabet(), "merges": []string{}},

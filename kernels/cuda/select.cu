@@ -4,8 +4,7 @@
 // where there are fewer.
 #include "peak.h"
 #include "reduce.h"
-
-enum { RULE_WORDS = 14 };
+#include "rule.h"
 
 // Rule is a row's. Logits that are no numbers are banned; +Inf is the greatest number, so that differences are numbers too.
 struct Rule {
@@ -16,12 +15,12 @@ struct Rule {
   float temperature, uniform;
 
   DEVICE_MEMBER void read(const int *words) {
-    mask = (const u32 *)((unsigned long long)(u32)words[0] | (unsigned long long)(u32)words[1] << 32);
-    masked = words[2];
-    for (int i = 0; i < 8; i++) ban[i] = words[3 + i];
-    mass_from = words[11];
-    temperature = __int_as_float(words[12]);
-    uniform = __int_as_float(words[13]);
+    mask = (const u32 *)((unsigned long long)(u32)words[RULE_MASK] | (unsigned long long)(u32)words[RULE_MASK + 1] << 32);
+    masked = words[RULE_MASKED];
+    for (int i = 0; i < 8; i++) ban[i] = words[RULE_BANS + i];
+    mass_from = words[RULE_MASS_FROM];
+    temperature = __int_as_float(words[RULE_TEMPERATURE]);
+    uniform = __int_as_float(words[RULE_UNIFORM]);
   }
   // left is a logit, or -Inf where it is banned.
   DEVICE_MEMBER float left(float v, int id) const {
