@@ -176,7 +176,7 @@ func (d *stepCounter) Ahead(texts []engine.Continuation, step func(engine.Device
 		return step(on)
 	}, func(choices []engine.Choice) bool {
 		now := d.gpu.Counts()
-		if taken++; queued > taken && taken > 1 && queued < texts[0].Room {
+		if taken++; taken > 1 && queued == taken+2 {
 			d.seen = append(d.seen, now.Since(before))
 		}
 		if queued == taken {
