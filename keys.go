@@ -19,7 +19,7 @@ type keysCmd struct {
 // keyOwner is who a key is for, and what he may ask for.
 type keyOwner struct {
 	Name   string   `arg:"" help:"Who calls with it: what logs show. The same name again is a second key of that caller."`
-	Limits []string `arg:"" optional:"" placeholder:"LIMIT=VALUE" help:"rpm=N requests a minute, audio-per-minute=TIME and audio-per-hour=TIME of audio (90s, 10m, 2h), concurrent=N requests at once (default: no limits)."`
+	Limits []string `arg:"" optional:"" placeholder:"LIMIT=VALUE" help:"rpm=N requests a minute, audio-per-minute=TIME and audio-per-hour=TIME of audio (90s, 10m, 2h), concurrent=N requests at once (default: no limits); weight=X how much of the device it gets beside others (default: 1)."`
 }
 
 // line is the line of a key that is not to be seen in it.

@@ -37,6 +37,16 @@ func (c *Caller) setLimits(l Limits) {
 	c.audio[1].resize(l.AudioPerHour.Seconds(), time.Hour)
 }
 
+// Weight is how much of the device the caller gets, beside others.
+func (c *Caller) Weight() float64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.limits.Weight == 0 {
+		return 1
+	}
+	return c.limits.Weight
+}
+
 // Name is the caller's name.
 func (c *Caller) Name() string { return c.name }
 

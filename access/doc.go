@@ -8,7 +8,8 @@
 //
 //	NAME:KEY [LIMIT=VALUE]...
 //
-// NAME says who calls: it's what logs show, and callers of different names share the device evenly. KEY is the key itself, or
+// NAME says who calls: it's what logs show, and callers of different names share the device evenly, or by
+// their weights. KEY is the key itself, or
 // "sha256:" and the hash of it in hexadecimal, as [HashText] writes it, so that whoever reads the file can't call.
 // The same name on two lines is one caller with two keys, which is how a key is replaced without a gap. Empty lines and
 // what follows a # at a line's start are passed over.
@@ -24,4 +25,7 @@
 // fills at the stated rate: bursts are welcome, the long run is held to the rate. How long a file is shows when it has been
 // decoded, so a request is let in while there is a second left and what it had is owed afterwards: a bucket may be below zero.
 // A file that alone has more than an hour's audio thus still gets through, and the next one waits for longer.
+//
+// weight is no limit: it's how much of the device a caller gets while others wait too. With weight=3 it is three times as much as one
+// without.
 package access

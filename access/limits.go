@@ -16,6 +16,9 @@ type Limits struct {
 	AudioPerMinute, AudioPerHour time.Duration
 	// Concurrent is how many requests may be under way at once.
 	Concurrent int
+	// Weight is how much of the device the caller gets, in proportion to the others that wait; it's no limit, but given as one. Zero
+	// means 1.
+	Weight float64
 }
 
 // Most of each limit, far beyond any use: it keeps sums within their types.
@@ -24,8 +27,11 @@ const (
 	maxAudio = 10_000 * time.Hour
 )
 
+// minWeight and maxWeight bound a weight, as the scheduler does.
+const minWeight, maxWeight = 0.01, 100
+
 // limitNames are the words of a list, in the order in which messages give them.
-var limitNames = []string{"rpm", "audio-per-minute", "audio-per-hour", "concurrent"}
+var limitNames = []string{"rpm", "audio-per-minute", "audio-per-hour", "concurrent", "weight"}
 
 // ParseLimits reads NAME=VALUE words: rpm=60 audio-per-minute=10m audio-per-hour=2h concurrent=4.
 func ParseLimits(words []string) (Limits, error) {
@@ -50,6 +56,8 @@ func ParseLimits(words []string) (Limits, error) {
 			l.AudioPerMinute, err = parseAudio(value)
 		case "audio-per-hour":
 			l.AudioPerHour, err = parseAudio(value)
+		case "weight":
+			l.Weight, err = parseWeight(value)
 		default:
 			err = fmt.Errorf("unknown limit, want one of %s", strings.Join(limitNames, ", "))
 		}
@@ -76,6 +84,14 @@ func parseAudio(text string) (time.Duration, error) {
 	return d, nil
 }
 
+func parseWeight(text string) (float64, error) {
+	w, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(w >= minWeight && w <= maxWeight) {
+		return 0, fmt.Errorf("%q, want a number from %v to %v", text, minWeight, maxWeight)
+	}
+	return w, nil
+}
+
 // String writes l as ParseLimits reads it; "" for no limits.
 func (l Limits) String() string {
 	var words []string
@@ -88,6 +104,7 @@ func (l Limits) String() string {
 	add("audio-per-minute", l.AudioPerMinute.String(), l.AudioPerMinute > 0)
 	add("audio-per-hour", l.AudioPerHour.String(), l.AudioPerHour > 0)
 	add("concurrent", strconv.Itoa(l.Concurrent), l.Concurrent > 0)
+	add("weight", strconv.FormatFloat(l.Weight, 'g', -1, 64), l.Weight > 0)
 	return strings.Join(words, " ")
 }
 

@@ -14,7 +14,7 @@ const (
 
 func TestRead(t *testing.T) {
 	k, err := Read(strings.NewReader("\ufeff# who may call\r\n\r\nalice:" + keyA + "\r\n  bob:" + HashText(keyB) +
-		" rpm=60  audio-per-minute=10m audio-per-hour=2h concurrent=4\nalice:hark_another_key_of_hers\n"))
+		" rpm=60  audio-per-minute=10m audio-per-hour=2h concurrent=4 weight=2.5\nalice:hark_another_key_of_hers\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestRead(t *testing.T) {
 	if k.Find(keyA) != k.Find("hark_another_key_of_hers") {
 		t.Error("two keys of one name are two callers")
 	}
-	want := Limits{60, 10 * time.Minute, 2 * time.Hour, 4}
+	want := Limits{60, 10 * time.Minute, 2 * time.Hour, 4, 2.5}
 	if got := k.Caller("bob").limits; got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -53,8 +53,10 @@ func TestReadRefuses(t *testing.T) {
 		"alice:hark_ümlauts_in_a_key":       "line 1: alice: a key is printable ASCII without spaces and commas",
 		"alice:sha256:abc":                  "line 1: alice: sha256: wants 64 hexadecimal digits behind it",
 		"alice:sha256:" + keyA:              "line 1: alice: sha256: wants 64 hexadecimal digits behind it",
-		a + " rpm":                          `line 1: alice: "rpm" is no limit: want NAME=VALUE with one of rpm, audio-per-minute, audio-per-hour, concurrent`,
+		a + " rpm":                          `line 1: alice: "rpm" is no limit: want NAME=VALUE with one of rpm, audio-per-minute, audio-per-hour, concurrent, weight`,
 		a + " rpm=0":                        `line 1: alice: rpm: "0", want a number from 1 to 1000000`,
+		a + " weight=0":                     `line 1: alice: weight: "0", want a number from 0.01 to 100`,
+		a + " weight=NaN":                   `line 1: alice: weight: "NaN", want a number from 0.01 to 100`,
 		a + " rpm=1 rpm=2":                  "line 1: alice: rpm is given twice",
 		a + " tokens=5":                     "line 1: alice: tokens: unknown limit, want one of rpm, audio-per-minute, audio-per-hour, concurrent",
 		a + " audio-per-hour=7":             `line 1: alice: audio-per-hour: "7", want a length from 1s, such as 90s, 10m or 2h`,
@@ -84,7 +86,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestLine(t *testing.T) {
-	for _, limits := range []Limits{{}, {RequestsPerMinute: 7}, {AudioPerMinute: 90 * time.Second, AudioPerHour: time.Hour, Concurrent: 1}} {
+	for _, limits := range []Limits{{}, {RequestsPerMinute: 7}, {AudioPerMinute: 90 * time.Second, AudioPerHour: time.Hour, Concurrent: 1}, {Weight: 0.25}} {
 		key := NewKey()
 		k, err := Read(strings.NewReader(Line("alice", HashText(key), limits)))
 		if err != nil {

@@ -182,6 +182,7 @@ func TestClosedIsToldBeforeFull(t *testing.T) {
 
 func TestBadRequests(t *testing.T) {
 	for name, req := range map[string]Request[string]{
+		"weight":   {Work: &script{}, Weight: -1},
 		"bytes":    {Work: &script{}, Bytes: -1},
 		"deadline": {Work: &script{}, Deadline: -1},
 	} {

@@ -10,9 +10,10 @@ type caller[W any] struct {
 	cheap byCost[W] // the same clips as fresh
 
 	// tag is the virtual time of start-time fair queueing (Goyal, Vin, Cheng 1996): what the caller was served, in ms
-	// of cost, counted from where the others stood when it came. The lowest goes next.
+	// of cost by its weight, counted from where the others stood when it came. The lowest goes next.
 	tag       int64
-	heapIndex int // in callers.active; -1 while nothing waits
+	weight    float64 // as its last request has it
+	heapIndex int     // in callers.active; -1 while nothing waits
 
 	links [2]link[W] // in clipLane.owing and clipLane.coming
 }
@@ -31,6 +32,21 @@ type callers[W any] struct {
 	byKey  map[string]*caller[W]
 	active byTag[W]
 	floor  int64 // the lowest tag there was among the active ones; never goes back
+}
+
+// of returns the caller of that name, who has sent it.
+func (s *callers[W]) of(it *Item[W], key string) *caller[W] {
+	c := s.get(key)
+	c.weight = it.weight()
+	return c
+}
+
+// weight is that of all who wait.
+func (s *callers[W]) weight() (sum float64) {
+	for _, c := range s.active {
+		sum += c.weight
+	}
+	return sum
 }
 
 // get returns the caller of that name.
@@ -87,7 +103,7 @@ func (s *callers[W]) charge(it *Item[W], costMillis int64) {
 		s.byKey[c.key] = c // it had been forgotten, which it must not be now
 	}
 	it.owner = c
-	c.tag = max(c.tag, s.floor) + max(costMillis, 1)
+	c.tag = max(c.tag, s.floor) + max(int64(float64(costMillis)/it.weight()), 1)
 	if c.heapIndex >= 0 {
 		heap.Fix(&s.active, c.heapIndex)
 	}

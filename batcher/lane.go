@@ -23,7 +23,7 @@ func newClipLane[W any]() clipLane[W] { return clipLane[W]{coming: ring[W]{which
 
 // add puts a clip among the fresh ones of its caller.
 func (l *clipLane[W]) add(it *Item[W], key string) {
-	c := l.get(key)
+	c := l.of(it, key)
 	it.owner = c
 	c.fresh.pushBack(it)
 	heap.Push(&c.cheap, it)
@@ -56,7 +56,7 @@ func (l *clipLane[W]) remove(it *Item[W]) {
 
 // putBack returns a clip that a turn took and could not finish; it is the first that is owed.
 func (l *clipLane[W]) putBack(it *Item[W]) {
-	c := l.get(it.owner.key) // it may have been forgotten meanwhile
+	c := l.of(it, it.owner.key) // it may have been forgotten meanwhile
 	it.owner, it.owed = c, true
 	c.queue.pushFront(it)
 	if l.owing.has(c) {
@@ -170,12 +170,12 @@ type recordingLane[W any] struct {
 }
 
 func (l *recordingLane[W]) add(it *Item[W], key string) {
-	it.owner = l.get(key)
+	it.owner = l.of(it, key)
 	l.pushBack(it)
 }
 
 func (l *recordingLane[W]) pushBack(it *Item[W]) {
-	c := l.get(it.owner.key) // it may have been forgotten meanwhile
+	c := l.of(it, it.owner.key) // it may have been forgotten meanwhile
 	it.owner = c
 	c.queue.pushBack(it)
 	l.n++

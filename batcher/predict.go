@@ -12,7 +12,7 @@ import (
 func (f *Former[W]) Predict(req *Request[W], now time.Time) time.Duration {
 	if req.Lane == Recordings && f.policy != CostOrder {
 		l := &f.recordings
-		return f.predictRecording(f.fairShare(l.callers, req.Caller, l.cost)+req.CostMillis, now)
+		return f.predictRecording(f.fairShare(&l.callers, req, l.cost)+req.CostMillis, now)
 	}
 	l := &f.clips
 	waiting := l.n
@@ -34,17 +34,17 @@ func (f *Former[W]) keyOf(req *Request[W]) string {
 }
 
 // fairShare is what goes before a caller's next recording, of all that waits, in ms.
-func (f *Former[W]) fairShare(s callers[W], key string, all int64) int64 {
+func (f *Former[W]) fairShare(s *callers[W], req *Request[W], all int64) int64 {
 	if f.policy != Windowed {
 		return all
 	}
 	own := int64(leaseWindows * windowCharge)
-	if c := s.byKey[key]; c != nil {
+	if c := s.byKey[req.Caller]; c != nil {
 		for it := c.queue.head; it != nil; it = it.next {
 			own += it.CostMillis - it.charged
 		}
 	}
-	return min(all, own*int64(len(s.active)+1))
+	return int64(min(float64(all), float64(own)*(s.weight()/req.weight()+1)))
 }
 
 // predictClip is for a clip that so many others are served before: the turns before its own, then its own batch.

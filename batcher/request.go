@@ -43,8 +43,12 @@ type Work[W any] interface {
 type Request[W any] struct {
 	Lane       Lane
 	CostMillis int64   // prepared audio in ms, from 0 to MaxCostMillis
-	Caller     string  // who asks: callers share the device evenly, and the Observer is told
+	Caller     string  // who asks: callers share the device by their weights, and the Observer is told
 	Work       Work[W] // never nil
+
+	// Weight is how much of a lane the caller gets, in proportion to those of the others that wait in it: MinWeight to MaxWeight. Zero
+	// means 1.
+	Weight float64
 
 	// Bytes is the memory that the request holds until it is done, for Config.QueueBytes.
 	Bytes int64
@@ -57,12 +61,28 @@ type Request[W any] struct {
 // MaxCostMillis is the highest cost that a request may state: about 34 years, which no sum over a queue overflows.
 const MaxCostMillis = 1 << 40
 
+// MinWeight and MaxWeight bound Request.Weight: nobody is starved by a setting.
+const (
+	MinWeight = 0.01
+	MaxWeight = 100
+)
+
+// weight is Weight, or what its zero means.
+func (r *Request[W]) weight() float64 {
+	if r.Weight == 0 {
+		return 1
+	}
+	return r.Weight
+}
+
 func (r *Request[W]) check() error {
 	switch {
 	case r.Lane >= numLanes:
 		return fmt.Errorf("batcher: request for unknown %v", r.Lane)
 	case r.CostMillis < 0 || r.CostMillis > MaxCostMillis:
 		return fmt.Errorf("batcher: request costs %d ms, want 0 to %d", r.CostMillis, int64(MaxCostMillis))
+	case r.Weight != 0 && !(r.Weight >= MinWeight && r.Weight <= MaxWeight):
+		return fmt.Errorf("batcher: request has the weight %v, want %v to %v, or 0 for 1", r.Weight, MinWeight, MaxWeight)
 	case r.Work == nil:
 		return errors.New("batcher: request without work")
 	case r.Bytes < 0:

@@ -455,6 +455,41 @@ func TestRule14WhoComesBackAtOnceHasNoAdvantage(t *testing.T) {
 	}
 }
 
+// TestRule14CallersShareByWeight has three callers ask again at once, in either lane: each is served by its weight.
+func TestRule14CallersShareByWeight(t *testing.T) {
+	for _, lane := range []Lane{Clips, Recordings} {
+		d := newBench(Config{})
+		weights := map[string]float64{"a": 0, "b": 3, "c": 0.5}
+		served := map[string]int{}
+		n := 0
+		ask := func(caller string) {
+			n++
+			d.f.Add(&Item[string]{Request: Request[string]{
+				Lane: lane, CostMillis: 30_000, Caller: caller, Weight: weights[caller], Work: &script{{fmt.Sprint(caller, n)}},
+			}}, d.now)
+		}
+		for caller := range weights {
+			for range 40 { // more than any batch takes
+				ask(caller)
+			}
+		}
+		for served["a"]+served["b"]+served["c"] < 900 {
+			b, _ := d.f.Next(d.now)
+			d.now = d.now.Add(time.Second)
+			d.f.Done(d.now)
+			for _, p := range b.Parts {
+				served[p.Item.Caller]++
+				ask(p.Item.Caller)
+			}
+		}
+		for caller, want := range map[string]int{"a": 200, "b": 600, "c": 100} {
+			if got := served[caller]; got < want-15 || got > want+15 {
+				t.Errorf("%v: %s was served %d times of 900, want about %d", lane, caller, got, want)
+			}
+		}
+	}
+}
+
 func TestCallersAreForgotten(t *testing.T) {
 	d := newBench(Config{})
 	for i := range 20_000 {

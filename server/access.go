@@ -100,13 +100,26 @@ func (rec *record) leave() {
 	}
 }
 
-// charge takes audio that was decoded for a caller, as [caller] names him, off what he may have.
-func (s *Server) charge(name string, audio time.Duration) {
+// weight is how much of the device a caller gets, as [caller] names him.
+func (s *Server) weight(name string) float64 {
+	if who := s.keyed(name); who != nil {
+		return who.Weight()
+	}
+	return 1
+}
+
+// keyed returns whose key a caller, as [caller] names him, has; nil: none.
+func (s *Server) keyed(name string) *access.Caller {
 	name, ok := strings.CutPrefix(name, keyCaller)
 	if !ok || s.cfg.Keys == nil {
-		return
+		return nil
 	}
-	if who := s.cfg.Keys.Caller(name); who != nil {
+	return s.cfg.Keys.Caller(name)
+}
+
+// charge takes audio that was decoded for a caller, as [caller] names him, off what he may have.
+func (s *Server) charge(name string, audio time.Duration) {
+	if who := s.keyed(name); who != nil {
 		who.Charge(audio, time.Now())
 	}
 }

@@ -95,7 +95,7 @@ func (t *Transcriber) predict(model, caller string, lane batcher.Lane, costMilli
 		return 0, false
 	}
 	// No answer comes within a nanosecond: the refusal says how long it would take.
-	err := b.Check(batcher.Request[engine.Window]{Lane: lane, CostMillis: costMillis, Caller: caller, Deadline: 1})
+	err := b.Check(batcher.Request[engine.Window]{Lane: lane, CostMillis: costMillis, Caller: caller, Weight: t.weight(caller), Deadline: 1})
 	var busy *batcher.BusyError
 	if !errors.As(err, &busy) || busy.Predicted == 0 {
 		return 0, false

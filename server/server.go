@@ -70,6 +70,7 @@ func New(cfg Config, models *engine.Registry, log zerolog.Logger) (*Server, erro
 		FFmpeg:          cfg.FFmpeg,
 		Observer:        s.metrics.observer,
 		Charge:          s.charge,
+		Weight:          s.weight,
 	})
 	s.live.stop = make(chan struct{})
 	s.cutCtx, s.cut = context.WithCancel(context.Background())

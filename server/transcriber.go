@@ -35,6 +35,8 @@ type TranscriberConfig struct {
 	Observer func(model engine.ModelInfo) batcher.Observer
 	// Charge is told how much audio was decoded for whom, before it waits for the model; nil: nobody is.
 	Charge func(caller string, audio time.Duration)
+	// Weight is how much of the device a caller gets beside others that wait, as batcher.Request has it; nil: all alike.
+	Weight func(caller string) float64
 }
 
 // Transcriber takes audio and wishes to a [Transcript]: decode, cut into windows, wait in a lane, run on the model. It keeps one
@@ -77,7 +79,7 @@ type Input struct {
 	Decoding *Decoding
 	// Options are the wishes.
 	Options engine.Options
-	// Caller says who asks; callers share the device evenly.
+	// Caller says who asks; callers share the device by their weights.
 	Caller string
 	// Charged says that the caller was charged for the audio before.
 	Charged bool
@@ -216,6 +218,7 @@ func (t *Transcriber) run(ctx context.Context, q *modelQueue, in Input, p *prepa
 		Lane:       tr.Lane,
 		CostMillis: cost,
 		Caller:     in.Caller,
+		Weight:     t.weight(in.Caller),
 		Work:       s,
 		Bytes:      p.bytes(),
 	}
@@ -237,6 +240,13 @@ func (t *Transcriber) run(ctx context.Context, q *modelQueue, in Input, p *prepa
 	tr.TurnsWaited += stats.TurnsWaited
 	s.settle()
 	return nil
+}
+
+func (t *Transcriber) weight(caller string) float64 {
+	if t.cfg.Weight == nil {
+		return 1
+	}
+	return t.cfg.Weight(caller)
 }
 
 // decoded returns the samples of an input, from the decoding that was begun if it was for the same choice.
