@@ -93,6 +93,7 @@ func (d *doctorCmd) examineDevice(table io.Writer) []finding {
 	fmt.Fprintf(table, "features\t%s\n", features)
 	if tierErr == nil {
 		fmt.Fprintf(table, "code\t%s: %s\n", tier, why)
+		fmt.Fprintf(table, "\tHARK_CPU takes %s\n", strings.Join(kernels.Tiers(), ", "))
 	}
 	d.examineDriver(table)
 	device, err := d.open()

@@ -143,7 +143,7 @@ func inspectRows(f *server.FileReport, hint string) [][2]string {
 	}
 	if f.Reason == "" {
 		add("speech", "%.0f%%", 100**f.Speech)
-		add("cost", "%d ms in %s, lane %s", *f.CostMillis, plural(*f.Windows, "window"), f.Lane)
+		add("cost", "%.1f s for the model, in %s, in the lane of %s", float64(*f.CostMillis)/1000, plural(*f.Windows, "window"), f.Lane)
 	}
 	for k, fault := range f.Faults {
 		name := ""
@@ -158,8 +158,11 @@ func inspectRows(f *server.FileReport, hint string) [][2]string {
 	case len(f.Faults) == 0:
 		add("faults", "none")
 	}
-	if hint != "" {
+	switch {
+	case hint != "":
 		add("hint", "%s", hint)
+	case f.Reason == "" && len(f.Tracks) > 1:
+		add("hint", "--track %d hears the other track", f.Track%len(f.Tracks)+1)
 	}
 	return rows
 }

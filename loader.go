@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -14,6 +15,7 @@ import (
 	"hark/engine"
 	"hark/engine/parakeet"
 	"hark/engine/whisper"
+	"hark/internal/spelling"
 	"hark/models"
 )
 
@@ -168,7 +170,23 @@ func unknownModel(store *models.Store, name string) error {
 				"a model's folder holds config.json, tokenizer.json and model.safetensors, or model.bin as CTranslate2 writes it")
 		}
 	}
-	return withHint(fmt.Errorf("there is no model %q", name), "`hark models list` shows the models there are; a folder with a model in it is a name too")
+	hint := "`hark models list` shows the models there are; a folder with a model in it is a name too"
+	if meant := spelling.Closest(strings.ToLower(name), knownModels(store)); meant != "" {
+		hint = "did you mean " + meant + "? " + hint
+	}
+	return withHint(fmt.Errorf("there is no model %q", name), "%s", hint)
+}
+
+// knownModels are the names of all models that can be fetched or are here.
+func knownModels(store *models.Store) (names []string) {
+	for _, entry := range models.Catalogue() {
+		names = append(names, entry.Name)
+	}
+	cached, _ := store.List() // what can't be read is told elsewhere
+	for _, m := range cached {
+		names = append(names, m.Name)
+	}
+	return names
 }
 
 // missingFiles are what a folder without weights lacks of a model's files.

@@ -24,7 +24,7 @@ import (
 // environment, as HARK_ and its name in capitals: --log-level is HARK_LOG_LEVEL. But --models-dir is HARK_MODELS, and --api-keys
 // HARK_API_KEYS_FILE, since HARK_API_KEYS holds keys.
 type commandLine struct {
-	Version kong.VersionFlag `env:"-" help:"Print the version."`
+	Version kong.VersionFlag `short:"v" env:"-" help:"Print the version."`
 
 	ModelsDir string `env:"HARK_MODELS" placeholder:"DIR" help:"Where models are kept (default: hark/models in the user's cache folder)."`
 

@@ -27,6 +27,9 @@ func init() {
 // for an unknown name).
 func Tier() (name string, forced bool, err error) { return tierName, tierForced, tierErr }
 
+// Tiers returns the implementations that this CPU and build can run, as HARK_CPU takes them, from the plainest to the fastest.
+func Tiers() []string { return available() }
+
 // chooseTier picks from have, a subset of tiers in rank order that begins with generic.
 func chooseTier(want string, have []string) (name string, forced bool, err error) {
 	best := have[len(have)-1]

@@ -95,6 +95,11 @@ func TestInferenceErrors(t *testing.T) {
 			t.Errorf("%v: got %d %s", fields, a.status, a.body)
 		}
 	}
+	for _, path := range []string{"/inference", "/inference/"} {
+		if a := ts.get(t, path); a.status != 405 || !strings.HasPrefix(a.body, `{"error":"GET is not allowed here`) || a.header.Get("Allow") != "POST" {
+			t.Errorf("GET %s: got %d %s", path, a.status, a.body)
+		}
+	}
 	if a := ts.post(t, "/inference", clip); a.status != 401 || !strings.HasPrefix(a.body, `{"error":"this server asks for an API key`) {
 		t.Errorf("without a key: got %d %s", a.status, a.body)
 	}

@@ -30,8 +30,8 @@ func (s *Server) routes() http.Handler {
 		r.Post("/v1/jobs", s.admitted(s.postJob))
 	})
 	// Other servers' calls, with their errors.
-	r.With(withErrors(inferenceError), s.authenticated, s.limited).Post("/inference", s.adapted(newInference))
-	r.With(withErrors(deepgramError), s.authenticated, s.limited).Post("/v1/listen", s.adapted(s.newDeepgram))
+	r.With(withErrors(otherForms["/inference"]), s.authenticated, s.limited).Post("/inference", s.adapted(newInference))
+	r.With(withErrors(otherForms["/v1/listen"]), s.authenticated, s.limited).Post("/v1/listen", s.adapted(s.newDeepgram))
 	r.Group(func(r chi.Router) { // for callers
 		r.Use(s.authenticated)
 		r.Get("/v1/models", s.listModels)
@@ -49,6 +49,9 @@ func (s *Server) routes() http.Handler {
 	return r
 }
 
+// otherForms are how other servers' calls write their errors.
+var otherForms = map[string]errorForm{"/inference": inferenceError, "/v1/listen": deepgramError}
+
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 	s.failUnread(w, r, &apiError{status: http.StatusNotFound, code: "unknown_path",
 		message: fmt.Sprintf("there is no %s %s: transcriptions are POST /v1/audio/transcriptions or /v1/transcribe", shown(r.Method), quoted(r.URL.Path))})
@@ -56,13 +59,14 @@ func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) methodNotAllowed(routes chi.Routes) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		path := strings.TrimRight(r.URL.Path, "/")
 		var allowed []string
 		for _, m := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete} {
 			match := m
 			if m == http.MethodHead {
 				match = http.MethodGet // which answers HEAD too
 			}
-			if routes.Match(chi.NewRouteContext(), match, strings.TrimRight(r.URL.Path, "/")) {
+			if routes.Match(chi.NewRouteContext(), match, path) {
 				allowed = append(allowed, m)
 			}
 		}
@@ -70,6 +74,7 @@ func (s *Server) methodNotAllowed(routes chi.Routes) http.HandlerFunc {
 			s.notFound(w, r)
 			return
 		}
+		recordOf(r).errorForm = otherForms[path]
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		s.failUnread(w, r, &apiError{status: http.StatusMethodNotAllowed, code: "method_not_allowed",
 			message: fmt.Sprintf("%s is not allowed here: use %s", shown(r.Method), strings.Join(allowed, " or "))})

@@ -3,6 +3,8 @@ package server
 import (
 	"slices"
 	"strings"
+
+	"hark/internal/spelling"
 )
 
 // maxNamed is how many unknown fields are named at most.
@@ -26,18 +28,11 @@ func withGuesses(names []string) []string {
 }
 
 // closest is the known field that a name is nearest to, or "" where none is near.
-func closest(name string) (meant string) {
+func closest(name string) string {
 	if _, ok := knownFields[baseName(name)]; ok {
 		return "" // in another form
 	}
-	name = strings.ToLower(strings.ReplaceAll(baseName(name), "-", "_"))
-	best := 1 + len(name)/4 // a slip in four letters
-	for _, known := range sortedFields {
-		if d := editDistance(name, known); d <= best && (meant == "" || d < best) {
-			meant, best = known, d
-		}
-	}
-	return meant
+	return spelling.Closest(strings.ToLower(strings.ReplaceAll(baseName(name), "-", "_")), sortedFields)
 }
 
 // sortedFields are the names of the known fields.
@@ -48,23 +43,3 @@ var sortedFields = func() (names []string) {
 	slices.Sort(names)
 	return names
 }()
-
-// editDistance is the least number of letters to put in, leave out or change that makes one name of another (Levenshtein's).
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for k := range row {
-		row[k] = k
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for k := range len(b) {
-			cost := 1
-			if a[i] == b[k] {
-				cost = 0
-			}
-			diagonal, row[k+1] = row[k+1], min(diagonal+cost, row[k]+1, row[k+1]+1)
-		}
-	}
-	return row[len(b)]
-}
