@@ -58,7 +58,7 @@ func TestReadRefuses(t *testing.T) {
 		a + " weight=0":                     `line 1: alice: weight: "0", want a number from 0.01 to 100`,
 		a + " weight=NaN":                   `line 1: alice: weight: "NaN", want a number from 0.01 to 100`,
 		a + " rpm=1 rpm=2":                  "line 1: alice: rpm is given twice",
-		a + " tokens=5":                     "line 1: alice: tokens: unknown limit, want one of rpm, audio-per-minute, audio-per-hour, concurrent",
+		a + " tokens=5":                     "line 1: alice: tokens: unknown limit, want one of rpm, audio-per-minute, audio-per-hour, concurrent, weight",
 		a + " audio-per-hour=7":             `line 1: alice: audio-per-hour: "7", want a length from 1s, such as 90s, 10m or 2h`,
 		a + " audio-per-minute=1ms":         `line 1: alice: audio-per-minute: "1ms", want a length from 1s, such as 90s, 10m or 2h`,
 		a + "\nbob:" + keyA:                 "line 2: the key of line 1 once more",
