@@ -83,7 +83,9 @@ func (t *transcribeCmd) Run(ctx context.Context, c *console, cli *commandLine) e
 	}
 	registry := engine.NewRegistry(engine.RegistryConfig{Load: loader.load})
 	defer registry.Close()
+	collect := collectLater(t.Model)
 	ref, err := registry.Acquire(ctx, t.Model) // once, so that a model that can't be loaded is one error
+	collect()
 	if err != nil {
 		return err
 	}

@@ -17,12 +17,12 @@ const maxTokenizerFile = 64 << 20
 // byte-pair encoding, as in a Hugging Face tokenizer.json. It is immutable and
 // safe for concurrent use.
 type Tokenizer struct {
-	ids      map[string]int32 // ordinary tokens by their bytes
+	ids      tokenTable       // ordinary tokens by their bytes
 	bytes    [][]byte         // by id; nil for special and unknown ids
 	specials map[string]int32 // added tokens by name
 	names    map[int32]string // the same by id
 	longest  int              // bytes of the longest ordinary token
-	arena    []byte           // what ids and bytes refer to
+	arena    []byte           // what bytes refers to
 }
 
 // LoadTokenizer reads a tokenizer.json. The error is a [*FormatError] if the
@@ -97,7 +97,7 @@ func parseTokenizer(data []byte) (*Tokenizer, error) {
 	}
 
 	tokens := bytes.Count(file.Model.Vocab, []byte{','}) + 1 // or a few more: one of them is the comma
-	t.ids = make(map[string]int32, tokens)
+	t.ids = newTokenTable(tokens)
 	t.arena = make([]byte, 0, len(file.Model.Vocab))
 	// Ids index a table. Those of a real vocabulary are dense; a stray one must
 	// not make the table large.
@@ -127,8 +127,7 @@ func (t *Tokenizer) addOrdinary(token string, id int32) error {
 		}
 		return nil // vocabularies list <|endoftext|> a second time
 	}
-	// All tokens lie in one piece of memory, their names in the map too: hundreds of thousands of small ones would keep the garbage
-	// collector busy at every start. They don't change any more.
+	// All tokens lie in one piece of memory: hundreds of thousands of small ones would keep the garbage collector busy at every start.
 	start := len(t.arena)
 	var ok bool
 	if t.arena, ok = unalphabet(t.arena, token); !ok {
@@ -139,12 +138,10 @@ func (t *Tokenizer) addOrdinary(token string, id int32) error {
 	if t.bytes[id] != nil {
 		return fmt.Errorf("id %d is given twice", id)
 	}
-	key := unsafe.String(unsafe.SliceData(raw), len(raw))
-	if _, twice := t.ids[key]; twice {
+	if !t.ids.add(raw, id, t.bytes) {
 		return fmt.Errorf("token %q is there twice", token)
 	}
 	t.bytes[id] = raw
-	t.ids[key] = id
 	t.longest = max(t.longest, len(raw))
 	return nil
 }
@@ -168,7 +165,10 @@ func (t *Tokenizer) checkMerges(data json.RawMessage) error {
 		var ok, alsoOK bool
 		raw, ok = unalphabet(raw[:0], left)
 		raw, alsoOK = unalphabet(raw, right)
-		id, known := t.ids[string(raw)]
+		id, known := last+1, true // in published files nearly always
+		if !bytes.Equal(t.Bytes(id), raw) {
+			id, known = t.ids.find(raw, t.bytes)
+		}
 		if !ok || !alsoOK || !known {
 			return fmt.Errorf("merge %d makes %q, which the vocabulary lacks", i, left+right)
 		}
@@ -198,11 +198,11 @@ func (t *Tokenizer) Encode(text string) []int32 {
 // encodePiece appends the tokens of one piece. Ids are given in the order in
 // which training found the merges, so that an id is its token's rank.
 func (t *Tokenizer) encodePiece(ids []int32, m *merger, piece string) []int32 {
-	if id, ok := t.ids[piece]; ok {
+	if id, ok := t.rank(piece); ok {
 		return append(ids, id)
 	}
 	m.merge(t, piece, func(string) int { return 1 }, func(part string) {
-		if id, ok := t.ids[part]; ok {
+		if id, ok := t.rank(part); ok {
 			ids = append(ids, id)
 		}
 	})
@@ -210,8 +210,7 @@ func (t *Tokenizer) encodePiece(ids []int32, m *merger, piece string) []int32 {
 }
 
 func (t *Tokenizer) rank(part string) (int32, bool) {
-	id, ok := t.ids[part]
-	return id, ok
+	return t.ids.find(unsafe.Slice(unsafe.StringData(part), len(part)), t.bytes) // which find only reads
 }
 
 func (t *Tokenizer) longestPart() int { return t.longest }
