@@ -71,7 +71,7 @@ func (s *spectrograph) magnitudes(mag *[specBins]float32, x []float32) float64 {
 		// Take apart the transforms of the even and the odd samples.
 		a, b := s.z[k], s.z[half-k]
 		b = complex(real(b), -imag(b))
-		even, odd := (a+b)/2, (a-b)/2
+		even, odd := halved(a+b), halved(a-b)
 		odd = complex(imag(odd), -real(odd)) * s.twiddle[k]
 		v := even + odd
 		p := real(v)*real(v) + imag(v)*imag(v)
@@ -82,17 +82,26 @@ func (s *spectrograph) magnitudes(mag *[specBins]float32, x []float32) float64 {
 	return energy * 2 / (specSize * specSize * 0.375)
 }
 
-// transform is the complex radix-2 transform of z, which is in bit-reversed
-// order before and in order after.
+func halved(z complex64) complex64 { return complex(real(z)*0.5, imag(z)*0.5) }
+
+// transform is the complex transform of z, which is in bit-reversed order before and in order after: two
+// radix-2 passes in one, as they multiply by 1 and -i alone, then one after the other.
 func (s *spectrograph) transform() {
 	z := s.z[:]
-	for size := 2; size <= len(z); size *= 2 {
+	for i := 0; i < len(z); i += 4 {
+		q := (*[4]complex64)(z[i:])
+		a, b, c, d := q[0]+q[1], q[0]-q[1], q[2]+q[3], q[2]-q[3]
+		d = complex(imag(d), -real(d))
+		q[0], q[1], q[2], q[3] = a+c, b+d, a-c, b-d
+	}
+	for size := 8; size <= len(z); size *= 2 {
 		half, step := size/2, specSize/size
 		for i := 0; i < len(z); i += size {
-			for j := range half {
-				w := s.twiddle[j*step]
-				u, v := z[i+j], z[i+j+half]*w
-				z[i+j], z[i+j+half] = u+v, u-v
+			low, high := z[i:i+half], z[i+half:i+size]
+			high = high[:len(low)]
+			for j := range low {
+				u, v := low[j], high[j]*s.twiddle[j*step]
+				low[j], high[j] = u+v, u-v
 			}
 		}
 	}
