@@ -28,7 +28,7 @@ whispercpp() {
 # python VARIANT SCRIPT ARG...: runs a script with that build of whisper.cpp.
 python() {
     local cpp=$HARK_BENCH_CACHE/whispercpp-$1
-    PYTHONPATH=$cpp LD_LIBRARY_PATH=$cpp:$packages exec "$HARK_BENCH_CACHE/venv/bin/python" -B "$here/$2" "${@:3}"
+    PYTHONPATH=$cpp LD_LIBRARY_PATH=$cpp:$packages "$HARK_BENCH_CACHE/venv/bin/python" -B "$here/$2" "${@:3}"
 }
 
 case ${1:-} in
