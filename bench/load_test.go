@@ -114,10 +114,10 @@ func TestLoadInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var clips atomic.Int32
-	url, _ := serverOf(t, func(_ string, w http.ResponseWriter) {
+	url, _ := serverOf(t, func(_ string, w http.ResponseWriter, gaveUp <-chan struct{}) {
 		if clips.Add(1) == 4 { // the first does not count
 			cancel()
-			<-t.Context().Done()
+			<-gaveUp
 			return
 		}
 		io.WriteString(w, `{"text":"hello"}`)
