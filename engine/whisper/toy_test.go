@@ -26,8 +26,8 @@ func TestToyTurbo(t *testing.T) {
 	checkToyTurbo(t, dev, tolerances{encoderTolerance, logitTolerance, logProbTolerance})
 }
 
-// checkToyTurbo is TestToyTurbo on a device.
-func checkToyTurbo(t *testing.T, dev engine.Device, most tolerances) {
+// toyTurbo is that model.
+func toyTurbo(t *testing.T, dev engine.Device) *Model {
 	t.Helper()
 	var rules map[string]struct {
 		Always []int32 `json:"suppress_tokens_always"`
@@ -43,7 +43,14 @@ func checkToyTurbo(t *testing.T, dev engine.Device, most tolerances) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.Close()
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// checkToyTurbo is TestToyTurbo on a device.
+func checkToyTurbo(t *testing.T, dev engine.Device, most tolerances) {
+	t.Helper()
+	m := toyTurbo(t, dev)
 	var g struct {
 		Prompt []int32
 		Raw    []int32 `json:"greedy_raw_tokens"`
