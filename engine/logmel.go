@@ -1,5 +1,7 @@
 package engine
 
+import "errors"
+
 // LogMelDevice is a device that makes log-mel spectrograms itself. It's no part of [Device], since a device that shares processors and
 // memory with the host gains nothing by it: beside such a one the models' front ends compute ([Mel] and Parakeet's own), as they do
 // where a device can't. A GPU spares the host 10 ms a window, on the way of every batch to it.
@@ -46,4 +48,34 @@ type Sound struct {
 	// Peak is max(power, Least) + Guard where that is greatest in the whole sound; zero has the device find it, for which it transforms
 	// the whole sound. Only a spec with a Range asks for it.
 	Peak float32
+}
+
+// FrontEnd is a front end on the device that computes it.
+type FrontEnd struct {
+	device LogMelDevice
+	logMel LogMel
+}
+
+// OpenFrontEnd prepares a front end on a device. It returns nil where the device can't compute it, and the host has to.
+func OpenFrontEnd(dev Device, spec LogMelSpec) (*FrontEnd, error) {
+	device, ok := DeviceAs[LogMelDevice](dev)
+	if !ok {
+		return nil, nil
+	}
+	m, err := device.NewLogMel(spec)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &FrontEnd{device, m}, nil
+}
+
+// LogMel is [LogMelDevice.LogMel].
+func (f *FrontEnd) LogMel(dst Tensor, sounds []Sound) { f.device.LogMel(dst, sounds, f.logMel) }
+
+// Peak is [LogMelDevice.LogMelPeak].
+func (f *FrontEnd) Peak(samples []float32) (float32, error) {
+	return f.device.LogMelPeak(samples, f.logMel)
 }

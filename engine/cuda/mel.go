@@ -19,13 +19,12 @@ const (
 	melPart = 3000
 )
 
-// logMel is a front end: its tables, and memory for what lies between samples and spectrogram.
+// logMel is a front end: its tables.
 type logMel struct {
 	bins, fft, hop        int
 	scale, cut, deviation float32
-	spec, window, roots   driver.DevicePtr
-	bands, weights        driver.DevicePtr
-	samples, logs         *buffer // both grow to what the largest batch needs
+
+	spec, window, roots, bands, weights driver.DevicePtr
 }
 
 func (m *logMel) Bins() int { return m.bins }
@@ -141,21 +140,32 @@ func (m *logMel) span(samples []float32, from, to int) melSpan {
 // framesIn is how many frames hear anything of so many samples.
 func (m *logMel) framesIn(samples int) int { return ceilDiv(samples+m.fft/2, m.hop) }
 
+// melMemory is where a launch finds samples, and leaves logarithms and peaks.
+type melMemory struct{ samples, logs, peaks driver.DevicePtr }
+
+// melMemory divides the scratch memory for spans. The lock is held.
+func (d *Device) melMemory(spans []melSpan, logs int) melMemory {
+	samples := 0
+	for _, s := range spans {
+		samples += len(s.samples)
+	}
+	peaks := (len(spans) + 3) &^ 3 // so that logs begin on 16 bytes
+	at := d.scratch(f32.bytes() * (peaks + logs + samples))
+	after := func(n int) driver.DevicePtr { return at + driver.DevicePtr(f32.bytes()*n) }
+	return melMemory{after(peaks + logs), after(peaks), at}
+}
+
 // LogMel writes what is wanted of some sounds to dst.
 func (d *Device) LogMel(dst engine.Tensor, sounds []engine.Sound, front engine.LogMel) {
 	m := front.(*logMel)
-	rows, lens, spans, wanted := 0, make([]int, len(sounds)), make([]melSpan, len(sounds)), []int32(nil)
+	frames, lens, spans, wanted := 0, make([]int, len(sounds)), make([]melSpan, len(sounds)), []int32(nil)
 	for i, s := range sounds {
 		if s.From < 0 || s.Frames < 0 || s.Rows < s.Frames {
 			panic(fmt.Sprintf("cuda: LogMel: %d frames from frame %d on in %d rows", s.Frames, s.From, s.Rows))
 		}
-		from, to := s.From, s.From+s.Frames
-		if m.cut > 0 && s.Peak == 0 && s.Frames > 0 {
-			from, to = 0, max(to, m.framesIn(len(s.Samples)))
-		}
-		spans[i] = m.span(s.Samples, from, to)
-		wanted = append(wanted, int32(rows+s.From-spans[i].frame), int32(s.Frames), int32(math.Float32bits(s.Peak)))
-		rows += spans[i].frames
+		spans[i] = m.spanOf(&s)
+		wanted = append(wanted, int32(frames+s.From-spans[i].frame), int32(s.Frames), int32(math.Float32bits(s.Peak)))
+		frames += spans[i].frames
 		lens[i] = s.Rows
 	}
 	need("LogMel", "dst", dst, total(lens), m.bins)
@@ -165,16 +175,14 @@ func (d *Device) LogMel(dst engine.Tensor, sounds []engine.Sound, front engine.L
 	to := view(dst)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	peaks := d.scratch(f32.bytes() * len(sounds))
-	if !d.grow(&m.logs, rows*m.bins, f32) || !d.sendSpans(m, spans) {
-		return
-	}
+	memory := d.melMemory(spans, frames*m.bins)
+	d.sendSpans(memory, spans)
 	d.enter()
-	d.add(&zero{peaks, f32.bytes() * len(sounds)})
-	d.melFrames(m, spans, at(m.logs.address()), peaks)
-	args := []arg{at(m.logs.address()), i32(m.bins), d.stage(wanted), d.stage(starts(lens))}
+	d.add(&zero{memory.peaks, f32.bytes() * len(sounds)})
+	d.melFrames(m, memory, spans, at(memory.logs))
+	args := []arg{at(memory.logs), i32(m.bins), d.stage(wanted), d.stage(starts(lens))}
 	if m.cut > 0 {
-		args = append(args, i32(len(sounds)), at(peaks), flt(m.scale), flt(m.cut))
+		args = append(args, i32(len(sounds)), at(memory.peaks), flt(m.scale), flt(m.cut))
 		d.launchPieces("mel_cut", dst.Rows, m.bins, append(args, to[:]...)...)
 	} else {
 		d.launch("mel_level"+d.working().suffix(), dim3{X: ceilDiv(m.bins, levelBins), Y: len(sounds), Z: 1}, along(levelBins*levelLines), 0,
@@ -183,47 +191,48 @@ func (d *Device) LogMel(dst engine.Tensor, sounds []engine.Sound, front engine.L
 	d.boundary() // sounds have a length each, and what comes after them is the same for many lengths
 }
 
+// spanOf is the frames that are to be computed for a sound: those that are wanted, or, where its peak isn't known, all.
+func (m *logMel) spanOf(s *engine.Sound) melSpan {
+	if m.cut > 0 && s.Peak == 0 && s.Frames > 0 {
+		return m.span(s.Samples, 0, max(s.From+s.Frames, m.framesIn(len(s.Samples))))
+	}
+	return m.span(s.Samples, s.From, s.From+s.Frames)
+}
+
 // LogMelPeak returns the peak of a whole sound, a part of it at a time.
 func (d *Device) LogMelPeak(samples []float32, front engine.LogMel) (float32, error) {
 	m := front.(*logMel)
+	var spans []melSpan
+	for from, frames := 0, m.framesIn(len(samples)); from < frames; from += melPart {
+		spans = append(spans, m.span(samples, from, min(from+melPart, frames)))
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	peak := d.scratch(f32.bytes())
-	d.add(&zero{peak, f32.bytes()})
-	for from, frames := 0, m.framesIn(len(samples)); from < frames; from += melPart {
-		span := []melSpan{m.span(samples, from, min(from+melPart, frames))}
-		if !d.sendSpans(m, span) {
-			break
-		}
+	memory := d.melMemory(spans[:min(2, len(spans))], 0) // room enough for any of them
+	d.add(&zero{memory.peaks, f32.bytes()})
+	for i := range spans {
+		d.sendSpans(memory, spans[i:i+1])
 		d.enter()
-		d.melFrames(m, span, 0, peak)
+		d.melFrames(m, memory, spans[i:i+1], 0)
 	}
-	raw, err := d.fetch(peak, f32.bytes())
+	raw, err := d.fetch(memory.peaks, f32.bytes())
 	if err != nil {
 		return 0, err
 	}
 	return math.Float32frombits(word(raw, 0)), nil
 }
 
-// sendSpans copies the samples of spans to the GPU; false says that there is no memory. The lock is held.
-func (d *Device) sendSpans(m *logMel, spans []melSpan) bool {
-	n := 0
-	for _, s := range spans {
-		n += len(s.samples)
-	}
-	if !d.grow(&m.samples, n, f32) {
-		return false
-	}
-	to := m.samples.address()
+// sendSpans copies the samples of spans to the GPU. The lock is held.
+func (d *Device) sendSpans(memory melMemory, spans []melSpan) {
+	to := memory.samples
 	for _, s := range spans {
 		d.send(to, s.samples, f32)
 		to += driver.DevicePtr(f32.bytes() * len(s.samples))
 	}
-	return true
 }
 
 // melFrames queues the computing of spans whose samples have been sent. logs may be 0. The lock is held.
-func (d *Device) melFrames(m *logMel, spans []melSpan, logs arg, peaks driver.DevicePtr) {
+func (d *Device) melFrames(m *logMel, memory melMemory, spans []melSpan, logs arg) {
 	var sounds []int32
 	lens, sent := make([]int, len(spans)), 0
 	for i, s := range spans {
@@ -232,6 +241,6 @@ func (d *Device) melFrames(m *logMel, spans []melSpan, logs arg, peaks driver.De
 		sent += len(s.samples)
 	}
 	d.launch("mel_frames", along(ceilDiv(total(lens), melFrames)), along(32*melFrames), melShared(m.fft),
-		at(m.samples.address()), d.stage(sounds), d.stage(starts(lens)), i32(len(spans)), at(m.spec), at(m.window), at(m.roots), at(m.bands),
-		at(m.weights), logs, at(peaks))
+		at(memory.samples), d.stage(sounds), d.stage(starts(lens)), i32(len(spans)), at(m.spec), at(m.window), at(m.roots), at(m.bands),
+		at(m.weights), logs, at(memory.peaks))
 }

@@ -24,11 +24,10 @@ func (s *scored) take(answers []answer) {
 // listen encodes a recording and returns its frames and how many there are.
 func listen(t testing.TB, m *Model, samples []float32) (engine.Tensor, int) {
 	t.Helper()
-	w := &window{samples: samples}
-	x := m.features(w)
-	n := m.enc.frames(len(x) / m.config.Features)
+	x := m.sound(&window{samples: samples})
+	n := m.enc.frames(x.frames)
 	frames := alloc(t, m.dev, max(1, n), m.config.JointWidth).Slice(0, n)
-	if err := m.enc.encode(frames, [][]float32{x}); err != nil {
+	if err := m.enc.encode(frames, []sound{x}); err != nil {
 		t.Fatal(err)
 	}
 	return frames, n

@@ -20,6 +20,7 @@ type encoder struct {
 	project     engine.Linear // [J][D], joint.enc
 	positions   *positions
 	memory      memory
+	front       *frontEnd // what makes the features of sounds that have none
 
 	// tap, if not nil, is shown each stage's output as it comes, for the items of a group.
 	tap func(stage string, t engine.Tensor)
@@ -67,10 +68,10 @@ func (e *encoder) frames(features int) int {
 	return (features + e.config.SubsamplingFactor - 1) / e.config.SubsamplingFactor
 }
 
-// encode writes to dst what the joint network reads of a batch of items, one after another: item i, of the features items[i],
-// [T][bins], has frames(T) rows of the joint network's width. Rows are the same whatever other items there are. Memory on
+// encode writes to dst what the joint network reads of a batch of items, one after another: item i, of T frames of features, has
+// frames(T) rows of the joint network's width. Rows are the same whatever other items there are. Memory on
 // the device grows to what the batch needs, and is kept.
-func (e *encoder) encode(dst engine.Tensor, items [][]float32) error {
+func (e *encoder) encode(dst engine.Tensor, items []sound) error {
 	at := 0
 	for len(items) > 0 {
 		n, rows := e.cut(items)
@@ -86,9 +87,9 @@ func (e *encoder) encode(dst engine.Tensor, items [][]float32) error {
 }
 
 // cut is how many of the first items make a group, one at least, and their frames.
-func (e *encoder) cut(items [][]float32) (n, rows int) {
+func (e *encoder) cut(items []sound) (n, rows int) {
 	for _, x := range items {
-		more := e.frames(len(x) / e.config.Features)
+		more := e.frames(x.frames)
 		if n > 0 && rows+more > e.group {
 			break
 		}
@@ -98,13 +99,13 @@ func (e *encoder) cut(items [][]float32) (n, rows int) {
 }
 
 // run encodes a group.
-func (e *encoder) run(dst engine.Tensor, items [][]float32) error {
+func (e *encoder) run(dst engine.Tensor, items []sound) error {
 	var features, lens []int
 	sum, longest := 0, 0
 	for _, x := range items {
-		t := len(x) / e.config.Features
-		features, lens = append(features, t), append(lens, e.frames(t))
-		sum, longest = sum+t, max(longest, e.frames(t))
+		n := e.frames(x.frames)
+		features, lens = append(features, x.frames), append(lens, n)
+		sum, longest = sum+x.frames, max(longest, n)
 	}
 	s, err := e.memory.reserve(e.config, sum, dst.Rows, e.subsampling.convs.Width())
 	if err != nil {
@@ -113,11 +114,7 @@ func (e *encoder) run(dst engine.Tensor, items [][]float32) error {
 	if err := e.positions.reserve(longest); err != nil {
 		return err
 	}
-	at := 0
-	for i, x := range items {
-		e.dev.Upload(s.features.Slice(at, at+features[i]), x)
-		at += features[i]
-	}
+	e.hear(s.features, items)
 	e.dev.Subsample(s.subsampled, s.features, features, e.subsampling.convs)
 	e.dev.Linear(s.x, s.subsampled, e.subsampling.out, engine.NoActivation, engine.Tensor{})
 	e.show("subsampled", s.x)
@@ -127,6 +124,23 @@ func (e *encoder) run(dst engine.Tensor, items [][]float32) error {
 	}
 	e.dev.Linear(dst, s.x, e.project, engine.NoActivation, engine.Tensor{})
 	return nil
+}
+
+// hear puts the features of a group in dst.
+func (e *encoder) hear(dst engine.Tensor, items []sound) {
+	var sounds []engine.Sound
+	at := 0
+	for _, x := range items {
+		if x.samples != nil {
+			sounds = append(sounds, engine.Sound{Samples: x.samples, Frames: x.frames, Rows: x.frames})
+		} else {
+			e.dev.Upload(dst.Slice(at, at+x.frames), x.features)
+		}
+		at += x.frames
+	}
+	if sounds != nil { // all of them
+		e.front.onDevice.LogMel(dst, sounds)
+	}
 }
 
 func (e *encoder) show(stage string, t engine.Tensor) {

@@ -41,6 +41,15 @@ func newEncoderOn(t testing.TB, dev engine.Device, c models.ParakeetConfig, weig
 	return e
 }
 
+// sounds are those of which features were computed.
+func (e *encoder) sounds(features [][]float32) []sound {
+	var all []sound
+	for _, x := range features {
+		all = append(all, sound{frames: len(x) / e.config.Features, features: x})
+	}
+	return all
+}
+
 // stages runs a batch and returns what each stage gave for each item.
 func (e *encoder) stages(t testing.TB, items [][]float32) []map[string][]float32 {
 	t.Helper()
@@ -54,7 +63,7 @@ func (e *encoder) stages(t testing.TB, items [][]float32) []map[string][]float32
 		widths[stage] = x.Cols
 	}
 	dst := alloc(t, e.dev, rows, e.config.JointWidth)
-	if err := e.encode(dst, items); err != nil {
+	if err := e.encode(dst, e.sounds(items)); err != nil {
 		t.Fatal(err)
 	}
 	e.tap = nil
@@ -213,7 +222,7 @@ func TestEncoderMemory(t *testing.T) {
 	dst := alloc(t, dev, 1000, tiny.Config.JointWidth)
 	encode := func(frames int) error {
 		n := e.frames(frames)
-		return e.encode(dst.Slice(0, n), [][]float32{noise(frames*tiny.Config.Features, 1)})
+		return e.encode(dst.Slice(0, n), e.sounds([][]float32{noise(frames*tiny.Config.Features, 1)}))
 	}
 	var after [2]int
 	for round := range after {

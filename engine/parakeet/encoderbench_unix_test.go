@@ -39,7 +39,7 @@ func BenchmarkEncoder(b *testing.B) {
 			rows := e.frames(seconds * 100)
 			dst := alloc(b, d, rows, f.config().JointWidth)
 			encode := func() {
-				if err := e.encode(dst, items); err != nil {
+				if err := e.encode(dst, e.sounds(items)); err != nil {
 					b.Fatal(err)
 				}
 			}

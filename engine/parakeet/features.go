@@ -37,6 +37,8 @@ type frontEnd struct {
 	filters                *kernels.PackedF32 // [bins][powers]
 	guard                  []float32          // [bins]: logGuard
 	works                  sync.Pool          // of *featureWork
+	spec                   engine.LogMelSpec
+	onDevice               *engine.FrontEnd // what computes instead; nil: nothing does
 }
 
 // featureWork is the memory for a block of frames.
@@ -73,6 +75,11 @@ func newFrontEnd(c models.ParakeetConfig, weights source) (*frontEnd, error) {
 	}
 	f.filters, f.guard = kernels.PackF32(filters, c.Features, powers), slices.Repeat([]float32{logGuard}, c.Features)
 	f.cos, f.sin = transform(c.WindowSamples, c.NFFT)
+	f.spec = engine.LogMelSpec{
+		Bins: f.bins, FFT: f.fft, Hop: f.hop, Window: make([]float32, f.fft), Filters: filters,
+		Preemphasis: f.preemphasis, Guard: logGuard, Deviation: stdGuard,
+	}
+	copy(f.spec.Window[f.margin():], f.window)
 	f.works.New = func() any {
 		floats := func(cols int) []float32 { return make([]float32, featureBlock*cols) }
 		return &featureWork{
@@ -86,6 +93,27 @@ func newFrontEnd(c models.ParakeetConfig, weights source) (*frontEnd, error) {
 
 // frames is how many feature frames a number of samples has.
 func (f *frontEnd) frames(samples int) int { return samples / f.hop }
+
+// margin is how many zeros stand before the window in a transform. NeMo pads it on both sides, the odd one behind.
+func (f *frontEnd) margin() int { return (f.fft - len(f.window)) / 2 }
+
+// sound is what the encoder is given of a window: samples, where the device makes features of them, or else features.
+type sound struct {
+	frames   int       // of features
+	samples  []float32 // nil: there are features
+	features []float32 // [frames][bins]
+}
+
+// sound is samples as the encoder is given them.
+func (f *frontEnd) sound(samples []float32) sound {
+	frames := f.frames(len(samples))
+	if f.onDevice != nil {
+		return sound{frames: frames, samples: samples}
+	}
+	features := make([]float32, frames*f.bins)
+	f.compute(features, samples)
+	return sound{frames: frames, features: features}
+}
 
 // compute writes the features of a window to dst, [frames(len(samples))][bins]. It uses the calling goroutine only.
 func (f *frontEnd) compute(dst, samples []float32) {
@@ -104,9 +132,8 @@ func (f *frontEnd) compute(dst, samples []float32) {
 // block writes the logarithms of count frames from frame t on to dst.
 func (f *frontEnd) block(w *featureWork, dst, samples []float32, t, count int) {
 	half := len(w.even) / featureBlock
-	// NeMo pads n_fft/2 zeros in front, and the window to n_fft on both sides, the odd one behind.
 	signal := w.signal[:(count-1)*f.hop+len(f.window)]
-	f.emphasise(signal, samples, t*f.hop-f.fft/2+(f.fft-len(f.window))/2)
+	f.emphasise(signal, samples, t*f.hop-f.fft/2+f.margin()) // NeMo pads n_fft/2 zeros in front
 	for i := range count {
 		f.fold(w.even[i*half:][:half], w.odd[i*half:][:half], signal[i*f.hop:])
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"testing"
 
 	"hark/engine"
@@ -40,6 +41,45 @@ func openGPU(t testing.TB, c cuda.Config) *cuda.Device {
 	}
 	t.Cleanup(dev.Close)
 	return dev
+}
+
+// TestGPUFeatures holds the features that the device makes, in 16 bits, to NeMo's, of recordings alone and together; digital silence and a
+// single frame have none.
+func TestGPUFeatures(t *testing.T) {
+	m := loadOn(t, sharedGPU(t, cuda.F16))
+	if m.front.onDevice == nil {
+		t.Fatal("the device makes no features")
+	}
+	hear := func(sounds ...sound) []float32 {
+		frames := 0
+		for _, s := range sounds {
+			frames += s.frames
+		}
+		dst := alloc(t, m.dev, frames, m.front.bins)
+		m.enc.hear(dst, sounds)
+		return download(t, m.dev, dst)
+	}
+	var all []sound
+	var alone []float32
+	for _, name := range recordings(t, "tiny")[:4] {
+		s := m.front.sound(recordingSamples(t, name))
+		got := hear(s)
+		want, _ := goldenTensor(t, "tiny", name, "features")
+		if d := maxDiff(t, got, want[:len(got)]); !(d <= 2e-3+0x1p-9) { // half a unit of numbers up to 8 beside the goldens' own
+			t.Errorf("%s: features differ by %.2g", name, d)
+		}
+		all, alone = append(all, s), append(alone, got...)
+	}
+	if !slices.Equal(hear(all...), alone) {
+		t.Error("recordings together have other features than alone")
+	}
+	for name, samples := range map[string][]float32{"silence": make([]float32, 16000), "one frame": noise(160, 1)} {
+		for _, v := range hear(m.front.sound(samples)) {
+			if v != 0 {
+				t.Fatalf("%s: a feature of %v", name, v)
+			}
+		}
+	}
 }
 
 // TestGPUTwo: in 16 bits a recording is still what NeMo makes of it, to the frame, windows joining and leaving.
@@ -106,6 +146,9 @@ type roundCounter struct {
 	before emu.Counts
 	seen   []emu.Counts
 }
+
+// Unwrap returns the device that computes.
+func (d *roundCounter) Unwrap() engine.Device { return d.Device }
 
 func (d *roundCounter) Peaks(logits engine.Tensor, ranges []engine.Range, power float32) ([]engine.Peak, error) {
 	peaks, err := d.Device.Peaks(logits, ranges, power)

@@ -88,10 +88,14 @@ func load(dev engine.Device, config models.ParakeetConfig, weights source, v pie
 	}
 	l := &loader{dev: dev, weights: weights}
 	m.enc = loadEncoder(l, config)
+	m.enc.front = m.front
 	m.maxFrames = m.enc.frames(m.front.frames(c.MaxWindowSamples))
 	m.placeSlots = beamSlots(config.Durations, maxBeam)
 	m.dec = loadDecoder(l, config, c.MaxBatch*m.placeSlots, c.MaxBatch*maxBeam)
 	m.frames = m.dec.alloc(l, c.MaxBatch*m.maxFrames, config.JointWidth)
+	if l.err == nil {
+		m.front.onDevice, l.err = engine.OpenFrontEnd(dev, m.front.spec)
+	}
 	if l.err == nil {
 		l.err = dev.Sync() // what is made once must have been made
 	}
@@ -127,16 +131,14 @@ func isMultilingual(v *models.PieceTokenizer) bool {
 // Info implements [engine.Model].
 func (m *Model) Info() engine.ModelInfo { return m.info }
 
-// features is what the encoder is given of a window.
-func (m *Model) features(w *window) []float32 {
+// sound is what the encoder is given of a window.
+func (m *Model) sound(w *window) sound {
 	samples := w.samples
 	if short := m.minSamples - len(samples); short > 0 {
 		samples = make([]float32, m.minSamples)
 		copy(samples[w.padding:], w.samples)
 	}
-	x := make([]float32, m.front.frames(len(samples))*m.config.Features)
-	m.front.compute(x, samples)
-	return x
+	return m.front.sound(samples)
 }
 
 // shrink gives back what has grown, after a batch that there was no room for, so that a smaller one finds all of it.

@@ -150,12 +150,12 @@ func (s *session) encode(ctx context.Context) error {
 	return s.encodeAll(ctx, fresh)
 }
 
-// encodeAll computes features, side by side, and then encodes them, a group at a time.
+// encodeAll computes features, side by side, unless the device does, and then encodes them, a group at a time.
 func (s *session) encodeAll(ctx context.Context, fresh []*place) error {
-	items := make([][]float32, len(fresh))
+	items := make([]sound, len(fresh))
 	var work sync.WaitGroup
 	for i, p := range fresh {
-		work.Go(func() { items[i] = s.m.features(p.window) })
+		work.Go(func() { items[i] = s.m.sound(p.window) })
 	}
 	work.Wait()
 	for len(fresh) > 0 {
@@ -172,7 +172,7 @@ func (s *session) encodeAll(ctx context.Context, fresh []*place) error {
 }
 
 // encodeGroup encodes windows and puts their frames, rows of them together, into their places.
-func (s *session) encodeGroup(group []*place, items [][]float32, rows int) error {
+func (s *session) encodeGroup(group []*place, items []sound, rows int) error {
 	m := s.m
 	encoded, err := m.staging.tensor(rows, m.frames.Cols)
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *session) encodeGroup(group []*place, items [][]float32, rows int) error
 	}
 	var to []int32
 	for i, p := range group {
-		frames := m.enc.frames(len(items[i]) / m.config.Features)
+		frames := m.enc.frames(items[i].frames)
 		for f := range frames {
 			to = append(to, int32(p.number*m.maxFrames+f))
 		}
