@@ -22,8 +22,9 @@ type chain struct {
 	start   int  // first sample in the job's audio
 	words   bool // word times are needed
 
-	mel     []float32 // [frames][mels]; made when the first pass starts
-	content int       // frames of sound in mel
+	content int       // frames of sound
+	mel     []float32 // [frames][mels]; made when the first pass starts, unless the device makes what it hears
+	peak    float32   // of the spectrogram that the device makes; 0: not measured
 
 	seek       int     // frame where the next pass starts
 	written    []int32 // prompt text, and all text so far
@@ -38,13 +39,13 @@ type chain struct {
 	done       atomic.Int64 // samples dealt with
 }
 
-// prepare computes the spectrogram before the first pass. Its clamp looks at the whole chain
+// prepare computes the spectrogram before the first pass, unless the device does. Its clamp looks at the whole chain
 // and at nothing else.
 func (c *chain) prepare() {
-	if c.mel == nil {
-		c.mel = c.job.model.mel.Whole(c.samples)
-		c.content = len(c.mel)/c.job.model.config.Mels - framesPerWindow
-		c.ended = c.seek >= c.content
+	c.content = len(c.samples) / hopSamples
+	c.ended = c.seek >= c.content
+	if m := c.job.model; m.onDevice == nil && c.mel == nil && !c.ended {
+		c.mel = m.mel.Whole(c.samples)
 	}
 }
 

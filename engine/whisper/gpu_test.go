@@ -5,6 +5,7 @@ package whisper
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 
@@ -54,6 +55,79 @@ func TestGPUToyTurbo(t *testing.T) {
 			}
 			checkToyTurbo(t, sharedGPU(t, s), most)
 		})
+	}
+}
+
+// TestGPUMelGolden holds spectrograms in single precision to openai-whisper's, of clips padded to 30 s. Of one that fills these the
+// reference mirrors the end, which the last two frames hear; the device has silence there, as within a recording.
+func TestGPUMelGolden(t *testing.T) {
+	dev := sharedGPU(t, cuda.F16)
+	for _, c := range []struct {
+		name string
+		bins int
+	}{{"jfk", 80}, {"jfk", 128}, {"noise30", 80}} {
+		samples := clip(t, c.name)
+		shape, want := goldenArray(t, "mel", fmt.Sprintf("%s_%d.npy", c.name, c.bins))
+		frames := shape[len(shape)-1]
+		front, err := engine.OpenFrontEnd(dev, engine.NewMel(c.bins).Spec())
+		if err != nil {
+			t.Fatal(err)
+		}
+		buf, err := dev.AllocSingle(frames * c.bins)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dst, got := engine.NewTensor(buf, frames, c.bins), make([]float32, frames*c.bins)
+		front.LogMel(dst, []engine.Sound{{Samples: samples, Frames: frames, Rows: frames}})
+		if err := dev.Download(got, dst); err != nil {
+			t.Fatal(err)
+		}
+		if len(samples) == frames*hopSamples {
+			got = got[:(frames-2)*c.bins]
+		}
+		want = engine.Transposed(want, 1, c.bins, frames)[:len(got)]
+		d := maxDiff(t, got, want)
+		t.Logf("%s, %d bins: greatest difference %.2g", c.name, c.bins, d)
+		if !(d <= 1e-4) {
+			t.Errorf("%s, %d bins: log-mel differs by %.2g", c.name, c.bins, d)
+		}
+	}
+}
+
+// TestGPUFeatures holds what the encoder is given of passes to the host's log-mel: of a clip in a short context and in the whole one, from a
+// later frame on, and of a recording, which has one peak.
+func TestGPUFeatures(t *testing.T) {
+	m := shortModel(t, sharedGPU(t, cuda.F16))
+	onHost := *m
+	onHost.onDevice = nil
+	clip, recording := noise(25_123, 5), make([]float32, 40*engine.SampleRate)
+	copy(recording[33*engine.SampleRate:], clip)
+	for i := range 16_000 {
+		recording[i] = 1e-4 * clip[i]
+	}
+	for name, c := range map[string]struct {
+		samples []float32
+		seek    int
+		options engine.Options
+	}{
+		"a draft": {clip, 0, engine.Options{Draft: true}}, "a clip": {clip, 0, engine.Options{Sequential: true}},
+		"its end": {clip, 120, engine.Options{Draft: true}}, "a recording": {recording, 0, engine.Options{Sequential: true}},
+		"a recording's end": {recording, 3456, engine.Options{Sequential: true}},
+	} {
+		var heard [2][]float32
+		for i, m := range []*Model{m, &onHost} {
+			p := &place{chain: &chain{job: &job{model: m, options: c.options}, samples: c.samples, seek: c.seek}}
+			p.chain.prepare()
+			frames, err := m.features([]*place{p})
+			if err != nil {
+				t.Fatal(err)
+			}
+			heard[i] = download(t, m, m.enc.mel.Slice(0, frames[0]))
+		}
+		// Each rounds its own value, at most 1.5, to 16 bits.
+		if d := maxDiff(t, heard[0], heard[1]); !(d <= 2e-4+0x1p-10) {
+			t.Errorf("%s: log-mel differs by %.2g", name, d)
+		}
 	}
 }
 
@@ -157,6 +231,9 @@ type stepCounter struct {
 	seen  []emu.Counts
 	alone int
 }
+
+// Unwrap returns the device that computes.
+func (d *stepCounter) Unwrap() engine.Device { return d.Device }
 
 func (d *stepCounter) Select(logits engine.Tensor, rows []engine.Rule, k int) ([]engine.Choice, error) {
 	d.alone++

@@ -28,6 +28,7 @@ type Model struct {
 	vocabulary *vocabulary
 	rules      *ruleset
 	mel        *engine.Mel
+	onDevice   *engine.FrontEnd // what makes log-mel in the place of mel; nil: nothing does
 	enc        *encoder
 	dec        *decoder
 	melScratch []float32 // one window, [3000][mels]
@@ -85,6 +86,9 @@ func load(dev engine.Device, dir, name string, tokenizer func() (*models.Tokeniz
 	m.dec = loadDecoder(l, config, cacheSlots, maxBatch, logitRows)
 	if l.err == nil {
 		l.err = m.learnWords(tokenizer)
+	}
+	if l.err == nil {
+		m.onDevice, l.err = engine.OpenFrontEnd(dev, m.mel.Spec())
 	}
 	if l.err == nil {
 		l.err = dev.Sync() // what is made once must have been made

@@ -20,8 +20,7 @@ func TestPrecisions(t *testing.T) {
 		t.Fatal(err)
 	}
 	encode := func(m *Model) []float32 {
-		m.mel.Window(m.melScratch, clip(t, "jfk"), framesPerWindow)
-		m.dev.Upload(m.enc.mel.Slice(0, framesPerWindow), m.melScratch)
+		hear(m, clip(t, "jfk"))
 		return download(t, m, m.enc.run([]int{framesPerWindow}, nil))
 	}
 	for _, c := range []struct {

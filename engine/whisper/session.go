@@ -153,19 +153,12 @@ func (s *session) encode() error {
 		if len(group) == 0 {
 			return nil
 		}
-		frames, at := make([]int, 0, len(group)), 0
-		for _, p := range group {
-			if p.frames == 0 {
-				p.frames = m.contextOf(p.chain)
-			}
-			mel := m.melScratch[:p.frames*m.config.Mels]
-			p.chain.window(mel)
-			m.dev.Upload(m.enc.mel.Slice(at, at+p.frames), mel)
-			frames = append(frames, p.frames)
-			at += p.frames
+		frames, err := m.features(group)
+		if err != nil {
+			return err
 		}
 		positions := m.enc.run(frames, nil)
-		at = 0
+		at := 0
 		for _, p := range group {
 			n := positionsIn(p.frames)
 			m.dec.listen(p.window, positions.Slice(at, at+n))
