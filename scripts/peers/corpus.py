@@ -1,6 +1,7 @@
 """What speed.py and shared.py have in common: the recordings, and a server of hark's."""
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -44,10 +45,12 @@ def file_of(name):
 class Server:
     """hark serve with one model, ready to answer."""
 
-    def __init__(self, hark, model, threads, port=8719):
-        self.address = f"http://127.0.0.1:{port}"
+    def __init__(self, hark, model, threads):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            host = "127.0.0.1:%d" % free.getsockname()[1]
+        self.address = f"http://{host}"
         self.process = subprocess.Popen(
-            [hark, "serve", "--addr", f"127.0.0.1:{port}", "--model", model, "--threads", str(threads)],
+            [hark, "serve", "--addr", host, "--model", model, "--threads", str(threads)],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         self.url = f"{self.address}/v1/audio/transcriptions#{self.process.pid}"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares hark with its peers on this machine: see README.md.
 #
-# usage: run.sh setup | speed [ARG]... | avx2 [ARG]... | matmul [ARG]... | shared [ARG]...
+# usage: run.sh setup | speed [ARG]... | avx2 [ARG]... | matmul [ARG]... | shared [ARG]... | all
 # HARK: the binary (default: ./hark)       HARK_SHARED: where bench/ and audio/ are (default: ../shared)
 # HARK_BENCH_CACHE: where the peers are    OUT: folder for results (default: the current one)
 set -euo pipefail
@@ -59,6 +59,12 @@ matmul)
 shared)
     mkdir -p "$out"
     python native shared.py --out "$out/shared.json" --hark "$hark" "${@:2}"
+    ;;
+all) # each table in a file of its own too
+    mkdir -p "$out"
+    for part in matmul shared avx2 speed; do
+        "$here/run.sh" $part | tee "$out/$part.md"
+    done
     ;;
 *)
     sed -n '2,6s/^# \?//p' "${BASH_SOURCE[0]}"

@@ -131,8 +131,9 @@ def show(s, digits=2):
 def table(section, rows):
     """Markdown. Columns that the section can't fill are left out."""
     head = ["model", "program", "rounds"]
+    rate = "audio-s/s" if section.threads > 1 else "audio-s per CPU s"
     for n in section.lengths:
-        head += [f"{n}: audio-s/s", "hark is faster by", "hark serve by", "WER %"]
+        head += [f"{n}: {rate}", "hark is faster by", "hark serve by", "WER %"]
     lines = [head + ["cold start, s", "peak MiB"]]
     lines.append(["---"] * len(lines[0]))
     for row in rows:
