@@ -271,6 +271,12 @@ func TestFFmpegMisbehaves(t *testing.T) {
 		{"leaves somebody behind", `printf ` + auHeader + `; head -c 4000 /dev/zero; sleep 1000 &`, 300 * time.Millisecond, isCorrupt("keep up")},
 		{"ends early", `printf ` + auHeader + `; head -c 40000 /dev/zero; echo '[error] gone' >&2; exit 1`, 0, heard("truncated: ffmpeg ended early: gone")},
 		{"part of a frame", `printf ` + auHeader + `; head -c 40003 /dev/zero; echo '[error] odd' >&2`, 0, heard("damaged: ffmpeg tells of 1 errors, the last: odd")},
+		{"a pause that it can't decode", `printf ` + auHeader + `; head -c 40000 /dev/zero; printf '[amrnb @ 0x1] [warning] dtx mode is not implemented. Update\n[error] Error while decoding stream #0:0: Not yet implemented\n[amrnb @ 0x1] [error] Corrupt bitstream\n[error] Error while decoding stream #0:0: Invalid data\n' >&2`, 0,
+			heard("undecoded: ffmpeg left out parts of it: dtx mode is not implemented")},
+		{"a byte of padding", `printf ` + auHeader + `; head -c 40000 /dev/zero; printf '[gsm_ms @ 0x1] [error] Packet is too small\n[error] Error while decoding stream #0:0: Invalid data\n' >&2`, 0,
+			func(pcm *PCM, err error) bool { return err == nil && len(pcm.Info.Faults) == 0 }},
+		{"two bad packets", `printf ` + auHeader + `; head -c 40000 /dev/zero; printf '[x @ 0x1] [error] bad\n[error] Error while decoding stream #0:0: Invalid data\n[x @ 0x1] [error] worse\n[error] Error submitting packet to decoder: Invalid data\n' >&2`, 0,
+			heard("damaged: ffmpeg tells of 2 errors, the last: worse")},
 		{"another form's track", `echo '[info]   Stream #0:0: Audio: wmav2, 44100 Hz, stereo' >&2; exit 1`, 0, refusedWith("wmav2")},
 	} {
 		t.Run(c.name, func(t *testing.T) {

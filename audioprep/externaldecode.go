@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -91,6 +92,9 @@ func (l *ffmpegLog) complain(s *sink, exit error) {
 	switch {
 	case exit != nil:
 		s.faults("truncated: ffmpeg ended early: " + l.why(exit))
+	case l.errors > 0 && l.unable != "":
+		s.faults("undecoded: ffmpeg left out parts of it: " + l.unable)
+	case l.errors == 1 && strings.HasPrefix(l.message, "Packet is too small"): // what is left behind the last whole block, as a byte of padding
 	case l.errors > 0:
 		s.faults(fmt.Sprintf("damaged: ffmpeg tells of %d errors, the last: %s", l.errors, l.message))
 	}

@@ -33,8 +33,10 @@ type ffmpegLog struct {
 	mapped    int // index of the stream that is decoded, if hasMapped
 	hasMapped bool
 	past      bool   // beyond the description of the input
-	errors    int    // lines of level error
-	message   string // the last of them, else the last line of all
+	errors    int    // of level error: packets, or what else
+	message   string // the last of them in the decoder's words, else the last line of all
+	told      bool   // the decoder has said what was wrong with a packet, and ffmpeg is about to say that there was
+	unable    string // the first thing that ffmpeg says it can't do; what it calls errors may be due to that
 }
 
 // ffmpegStream is an audio stream as ffmpeg describes it; what it does not say is empty.
@@ -52,6 +54,8 @@ var (
 	logInput  = regexp.MustCompile(`^Input #0, (\S+), from `)
 	logStream = regexp.MustCompile(`^\s*Stream #0:(\d{1,6})(?:\[0x[0-9a-f]+\])?(?:\(([^()]{1,40})\))?: Audio: (\w{1,40})(.*)$`)
 	logForm   = regexp.MustCompile(`, (\d{1,7}) Hz, ([^,]{1,40})`)
+	logUnable = regexp.MustCompile(`[Nn]ot (yet )?implemented`)
+	logPacket = regexp.MustCompile(`^Error (while decoding stream|submitting packet to decoder)`)
 	logMapped = regexp.MustCompile(`^\s*Stream #0:(\d{1,6}) -> #0:0`)
 )
 
@@ -81,14 +85,27 @@ func (l *ffmpegLog) end() {
 	if m := logLevel.FindStringSubmatch(line); m != nil {
 		level, line = m[1], line[len(m[0]):]
 	}
+	failed := level == "error" || level == "fatal" || level == "panic"
+	if unable := logUnable.FindStringIndex(line); unable != nil && l.unable == "" && (failed || level == "warning") {
+		l.unable = logMessage(line[:unable[1]])
+	}
 	switch {
-	case level == "error" || level == "fatal" || level == "panic":
-		l.errors++
-		l.message = logMessage(line)
+	case failed:
+		l.wrong(line)
 	case l.errors == 0 && strings.TrimSpace(line) != "":
 		l.message = logMessage(line)
 	}
 	l.describe(line)
+}
+
+// wrong takes an error. Of a packet there are two lines: what is wrong with it, from its decoder, and that it is.
+func (l *ffmpegLog) wrong(line string) {
+	packet := logPacket.MatchString(line)
+	if !packet || !l.told {
+		l.errors++
+		l.message = logMessage(line)
+	}
+	l.told = !packet
 }
 
 // describe looks for what ffmpeg says of its input.
