@@ -17,7 +17,7 @@ func TestEncoderStages(t *testing.T) {
 	for _, name := range []string{"tiny.en", "base"} {
 		t.Run(name, func(t *testing.T) {
 			m := model(t, name)
-			hear(m, clip(t, "jfk"))
+			playTo(m, clip(t, "jfk"))
 			compared := 0
 			m.enc.run([]int{framesPerWindow}, func(stage string, x engine.Tensor) {
 				got := download(t, m, x)

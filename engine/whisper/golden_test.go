@@ -139,9 +139,9 @@ func clip(t testing.TB, id string) []float32 {
 	return pcm.Samples
 }
 
-// hear puts the log-mel of a clip in the encoder's input, the clip being padded to 30 s before its spectrogram is taken, as decode() of
+// playTo puts the log-mel of a clip in the encoder's input, the clip being padded to 30 s before its spectrogram is taken, as decode() of
 // the reference does.
-func hear(m *Model, samples []float32) {
+func playTo(m *Model, samples []float32) {
 	mel := m.enc.mel.Slice(0, framesPerWindow)
 	if m.onDevice != nil {
 		m.onDevice.LogMel(mel, []engine.Sound{{Samples: samples, Frames: framesPerWindow, Rows: framesPerWindow}})
@@ -154,7 +154,7 @@ func hear(m *Model, samples []float32) {
 // listenTo encodes a clip that is padded to 30 s into a slot of the cross-attention cache.
 func listenTo(t testing.TB, m *Model, samples []float32, window int32) {
 	t.Helper()
-	hear(m, samples)
+	playTo(m, samples)
 	m.dec.listen(window, m.enc.run([]int{framesPerWindow}, nil))
 	if err := m.dev.Sync(); err != nil {
 		t.Fatal(err)

@@ -282,7 +282,9 @@ func TestGPULost(t *testing.T) {
 // TestGPUOutOfMemory: a batch that there's no room for runs in halves, and hears what it hears alone. Whichever allocation fails, loading says
 // so and leaves nothing.
 func TestGPUOutOfMemory(t *testing.T) {
-	dev, gpu := ownGPU(t, cuda.Config{RegionBytes: 1})
+	gpu := emu.New(t)
+	gpu.Set("SMS", 60) // enough for windows to be encoded two at a time
+	dev := openGPU(t, cuda.Config{Driver: driver.Config{Library: gpu.Library}, CuBLAS: "off", RegionBytes: 1})
 	rows := &rowCounter{Device: must(dev.Model())}
 	m := shortModel(t, rows)
 	samples, o := noise(16000, 1), engine.Options{Temperatures: []float32{0}, Draft: true} // a draft is one short pass

@@ -20,7 +20,7 @@ func TestPrecisions(t *testing.T) {
 		t.Fatal(err)
 	}
 	encode := func(m *Model) []float32 {
-		hear(m, clip(t, "jfk"))
+		playTo(m, clip(t, "jfk"))
 		return download(t, m, m.enc.run([]int{framesPerWindow}, nil))
 	}
 	for _, c := range []struct {

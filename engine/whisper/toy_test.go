@@ -74,7 +74,7 @@ func checkToyTurbo(t *testing.T, dev engine.Device, most tolerances) {
 	if d := maxDiff(t, got, want); !(d <= 1e-4) {
 		t.Errorf("log-mel differs by %.2g", d)
 	}
-	hear(m, clip(t, "jfk"))
+	playTo(m, clip(t, "jfk"))
 	positions := m.enc.run([]int{framesPerWindow}, nil)
 	m.dec.listen(0, positions)
 	_, want = goldenArray(t, "toy_turbo", "jfk_encoder_final.npy")
