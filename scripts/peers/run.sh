@@ -63,7 +63,7 @@ shared)
 all) # each table in a file of its own too
     mkdir -p "$out"
     for part in matmul shared avx2 speed; do
-        "$here/run.sh" $part | tee "$out/$part.md"
+        "$here/run.sh" $part | tee "$out/$part.md" || echo "$part failed" >&2
     done
     ;;
 *)
