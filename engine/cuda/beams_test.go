@@ -3,11 +3,14 @@
 package cuda
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"hark/engine"
+	"hark/engine/cuda/driver"
+	"hark/engine/cuda/emu"
 )
 
 // What a beamDecoder has room for.
@@ -131,5 +134,34 @@ func TestGraphsFollowBeams(t *testing.T) {
 	}
 	if c := gpu.Counts(); c.GraphLaunches < 40 {
 		t.Errorf("only %d steps were replayed, of %d recorded", c.GraphLaunches, c.Captures)
+	}
+}
+
+// TestTuring: a GPU of compute capability 7.5 gets kernels of its own, which ask for no more shared memory than it has, and refuses bf16. What they
+// compute is held to the reference by make test-cuda, on an emulated GPU whose primitives are Turing's.
+func TestTuring(t *testing.T) {
+	gpu := emu.New(t)
+	gpu.Set("CAPABILITY", 75)
+	c := Config{Driver: driver.Config{Library: gpu.Library}, CuBLAS: "off"}
+	turing, ada := open(t, c), newDevice(t, Config{})
+	for _, m := range []int{1, 40, 300} {
+		for _, k := range []int{36, 64} { // that can't be copied as it is, and that can
+			if got, want := productOn(t, turing, m, 72, k, true, true, engine.SiLU), productOn(t, ada, m, 72, k, true, true, engine.SiLU); !slices.Equal(got, want) {
+				t.Errorf("a product of %d x 72 x %d comes out otherwise", m, k)
+			}
+		}
+	}
+	words, windows := []int32{1, 2}, []int32{0, 0}
+	rows := []engine.CacheRow{{Slot: 0}, {Slot: 1}}
+	both := []*beamDecoder{newBeamDecoder(turing), newBeamDecoder(ada)}
+	for _, b := range both {
+		b.d.StoreCross(b.cross, 0, 0, b.heard.Slice(0, beamHearing))
+	}
+	if got, want := both[0].step(t, words, rows, windows), both[1].step(t, words, rows, windows); !slices.Equal(got, want) {
+		t.Error("a decoder's step comes out otherwise")
+	}
+	c.Storage = BF16
+	if _, err := New(c); !errors.Is(err, driver.ErrUnusable) {
+		t.Errorf("bf16: got %v", err)
 	}
 }

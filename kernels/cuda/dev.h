@@ -40,6 +40,7 @@ DEVICE void ldmatrix4_trans(u32 *r, const void *p) {
 }
 
 #if __CUDA_ARCH__ >= 800
+#define HAVE_BF16 1
 DEVICE u16 f2b(float f) { u16 h; asm("cvt.rn.bf16.f32 %0,%1;" : "=h"(h) : "f"(f)); return h; }
 
 // mma_f16 adds the product of a 16x16 matrix a and a 16x8 matrix b to c. A lane holds, of a, the pairs (row lane/4, columns 2*(lane%4)
@@ -67,6 +68,7 @@ DEVICE void cp_async16_if(bool copy, void *dst, const void *src) {
 DEVICE void cp_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int N> DEVICE void cp_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
 #else // Turing multiplies half as much at a time, copies at once, and has no bf16
+#define HAVE_BF16 0
 DEVICE void mma_f16(float *c, const u32 *a, const u32 *b) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(b[0]));
@@ -89,12 +91,6 @@ template <int N> DEVICE void cp_wait() {}
 #endif
 #else
 #include "host.h" // the emulator's; it has all of the above
-#endif
-
-#if !defined(__CUDACC__) || __CUDA_ARCH__ >= 800
-#define HAVE_BF16 1
-#else
-#define HAVE_BF16 0
 #endif
 
 // F16 and BF16 are the number formats that tensors are stored in. Both have 16 bits; sums and functions are float's.

@@ -118,6 +118,7 @@ func TestDevices(t *testing.T) {
 	gpu := emu.New(t)
 	gpu.Set("DEVICES", 2)
 	gpu.Set("SMS", 58)
+	gpu.Set("CAPABILITY", 89)
 	gpu.SetText("NAME", "NVIDIA L4")
 	d, err := driver.Open(driver.Config{Library: gpu.Library})
 	if err != nil {

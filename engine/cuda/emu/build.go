@@ -39,6 +39,12 @@ var kernelFlags = []string{"-fsanitize=alignment", "-fsanitize-undefined-trap-on
 // sanitizerFlags are those of HARK_EMU=asan.
 var sanitizerFlags = []string{"-O1", "-fsanitize=address", "-fno-omit-frame-pointer"}
 
+// turingFlags are those of HARK_EMU=turing.
+var turingFlags = []string{"-DEMU_TURING=1"}
+
+// variant is which emulated GPU is built, HARK_EMU: "" is the usual one.
+func variant() string { return os.Getenv("HARK_EMU") }
+
 // compiler is CXX, or g++.
 func compiler() string {
 	if cxx := os.Getenv("CXX"); cxx != "" {
@@ -66,8 +72,11 @@ var build = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	common := append([]string(nil), flags...)
-	if os.Getenv("HARK_EMU") == "asan" {
+	switch variant() {
+	case "asan":
 		common = append(common, sanitizerFlags...)
+	case "turing":
+		common = append(common, turingFlags...)
 	}
 	for _, s := range sources {
 		common = append(common, "-I", s)
@@ -135,7 +144,7 @@ func unitsOf(sources []string) ([]unit, error) {
 	if err != nil {
 		return nil, err
 	}
-	modules := append(kernels.Modules(), kernels.Module{Name: "faults", SM80: faults})
+	modules := append(kernels.Modules(), kernels.Module{Name: "faults", SM80: faults, SM75: faults})
 	for i, m := range modules {
 		dir := sources[1]
 		if i == len(modules)-1 {
@@ -155,7 +164,11 @@ func unitsOf(sources []string) ([]unit, error) {
 func entering(m kernels.Module) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#include \"dev.h\"\n#include %q\n", m.Name+".cu")
-	for _, entry := range bytes.Split(m.SM80, []byte(".entry "))[1:] {
+	ptx := m.SM80
+	if variant() == "turing" {
+		ptx = m.SM75
+	}
+	for _, entry := range bytes.Split(ptx, []byte(".entry "))[1:] {
 		name, _, _ := bytes.Cut(entry, []byte("("))
 		fmt.Fprintf(&b, "static int enter_%s = emu::add(%q, %s);\n", name, name, name)
 	}
@@ -194,6 +207,7 @@ func compile(u unit) error {
 	part := fmt.Sprintf("%s.%d", u.object, os.Getpid()) // two libraries may share the unit
 	cmd := exec.Command(compiler(), append(append([]string(nil), u.flags...), "-c", "-x", "c++", "-o", part, "-")...)
 	cmd.Stdin = strings.NewReader(u.text)
+	cmd.Env = append(os.Environ(), "LD_PRELOAD=") // a sanitizer's library is not for the compiler
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("emu: compiling %s: %w\n%s", u.name, err, out)
 	}

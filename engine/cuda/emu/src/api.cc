@@ -75,7 +75,7 @@ API cuDeviceTotalMem_v2(size_t *n, int) {
   *n = memory_total();
   return SUCCESS;
 }
-static long capability() { return number("CAPABILITY", 89); }
+static long capability() { return number("CAPABILITY", EMU_TURING ? 75 : 89); }
 static long most_shared() { return capability() < 80 ? 64 << 10 : capability() < 90 ? 99 << 10 : 227 << 10; }
 API cuDeviceGetAttribute(int *value, int attribute, int) {
   ENTER;

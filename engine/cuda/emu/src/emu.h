@@ -15,6 +15,11 @@
 #define EMU_ASAN 0
 #endif
 
+// EMU_TURING makes a GPU of compute capability 7.5 of it: without bf16, with half as wide tensor cores, and copies that are made at once.
+#ifndef EMU_TURING
+#define EMU_TURING 0
+#endif
+
 namespace emu {
 
 // Statuses that are given out (CUresult in cuda.h).

@@ -130,7 +130,7 @@ const char *exchange_with(const void *mine, size_t n, void (*work)(char *)) {
 const char *exchange(const void *mine, size_t n) { return exchange_with(mine, n, nullptr); }
 
 // multiply computes the product of 16x16 and 16x8 out of the pieces that lanes left, and leaves each lane's piece of it. See dev.h for who
-// has which.
+// has which. Each of MMA_PARTS is a product of its own.
 template <class Get> static void multiply(char *slots, Get get) {
   alignas(32) float a[16][16], b[16][8];
   for (int l = 0; l < 32; l++) {
@@ -146,13 +146,14 @@ template <class Get> static void multiply(char *slots, Get get) {
       b[column + 8 + i][row] = get(in[10 + i]);
     }
   }
-  for (int r = 0; r < 16; r++) {
-    __m256 sum = _mm256_setzero_ps();
-    for (int k = 0; k < 16; k++) sum = _mm256_fmadd_ps(_mm256_set1_ps(a[r][k]), _mm256_load_ps(b[k]), sum);
-    alignas(32) float c[8];
-    _mm256_store_ps(c, sum);
-    for (int q = 0; q < 4; q++) memcpy(slots + (r % 8 * 4 + q) * SLOT + r / 8 * 8, c + 2 * q, 8);
-  }
+  for (int part = 0, depth = 16 / MMA_PARTS; part < MMA_PARTS; part++)
+    for (int r = 0; r < 16; r++) {
+      __m256 sum = _mm256_setzero_ps();
+      for (int k = part * depth; k < (part + 1) * depth; k++) sum = _mm256_fmadd_ps(_mm256_set1_ps(a[r][k]), _mm256_load_ps(b[k]), sum);
+      alignas(32) float c[8];
+      _mm256_store_ps(c, sum);
+      for (int q = 0; q < 4; q++) memcpy(slots + (r % 8 * 4 + q) * SLOT + part * 16 + r / 8 * 8, c + 2 * q, 8);
+    }
 }
 void multiply_f16(char *slots) { multiply(slots, h2f); }
 void multiply_bf16(char *slots) { multiply(slots, b2f); }
@@ -161,7 +162,10 @@ void copy_async(void *dst, const void *src, int bytes) {
   Copy c = {dst, {}, running->group};
   if (bytes < 0 || bytes > 16 || (uintptr_t)dst % 16 || (uintptr_t)src % 16) __builtin_trap(); // a misaligned address
   memcpy(c.data, src, bytes);
-  running->copies.push_back(c);
+  if (EMU_TURING)
+    memcpy(dst, c.data, 16);
+  else
+    running->copies.push_back(c);
 }
 void commit_copies() { running->group++; }
 void wait_copies(int groups) {

@@ -24,6 +24,7 @@
 #define __syncthreads() emu::meet_block(__LINE__)
 #define __syncwarp(...) emu::exchange(nullptr, 0)
 #define INFINITY_F __builtin_inff()
+#define HAVE_BF16 !EMU_TURING
 
 namespace emu {
 extern Dim3 thread_index, block_index, block_extent, grid_extent;
@@ -36,6 +37,8 @@ const char *exchange(const void *mine, size_t n);
 const char *exchange_with(const void *mine, size_t n, void (*work)(char *slots));
 void meet_block(int line);
 unsigned lane();
+// MMA_PARTS is in how many products, one after another, the tensor cores multiply what mma_f16 is given.
+enum { MMA_PARTS = EMU_TURING ? 2 : 1 };
 // Asynchronous copies arrive when they are waited for.
 void copy_async(void *dst, const void *src, int bytes);
 void commit_copies();
@@ -142,9 +145,9 @@ static inline void ldmatrix4_trans(u32 *r, const void *p) {
 static inline void emu_mma(float *c, const u32 *a, const u32 *b, void (*multiply)(char *)) {
   u32 in[6] = {a[0], a[1], a[2], a[3], b[0], b[1]};
   const char *s = emu::exchange_with(in, sizeof in, multiply) + emu::lane() * emu::SLOT;
-  float product[4];
+  float product[4 * emu::MMA_PARTS];
   memcpy(product, s, sizeof product);
-  for (int i = 0; i < 4; i++) c[i] += product[i];
+  for (int i = 0; i < 4 * emu::MMA_PARTS; i++) c[i % 4] += product[i];
 }
 static inline void mma_f16(float *c, const u32 *a, const u32 *b) { emu_mma(c, a, b, emu::multiply_f16); }
 static inline void mma_bf16(float *c, const u32 *a, const u32 *b) { emu_mma(c, a, b, emu::multiply_bf16); }
