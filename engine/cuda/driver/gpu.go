@@ -28,7 +28,7 @@ func (g GPU) Capability() int { return 10*g.Major + g.Minor }
 // OldestCapability is that of the oldest GPUs that are used: Turing's 7.5, the first whose tensor cores multiply as the kernels do.
 const OldestCapability = 75
 
-// What cuDeviceGetAttribute is asked for (CUdevice_attribute in cuda.h).
+// What cuDeviceGetAttribute is asked for (CUdevice_attribute in cuda.h of CUDA 12.0).
 const (
 	attributeSMs    = 16
 	attributeL2     = 38

@@ -20,7 +20,7 @@ type Dim3 struct{ X, Y, Z int }
 // maxParameters is how many parameters a kernel may have here.
 const maxParameters = 64
 
-// Attributes of a function (CUfunction_attribute in cuda.h).
+// Attributes of a function (CUfunction_attribute in cuda.h of CUDA 12.0).
 const (
 	FuncSharedBytes     = 1 // that it has without asking
 	FuncLocalBytes      = 3 // per thread: spilled registers
@@ -30,7 +30,7 @@ const (
 
 // LoadModule translates PTX for the GPU. The error holds what the driver's translator said.
 func (c *Context) LoadModule(ptx []byte) (Module, error) {
-	const logBuffer, logBytes = 5, 6 // CU_JIT_ERROR_LOG_BUFFER and its size
+	const logBuffer, logBytes = 5, 6 // CU_JIT_ERROR_LOG_BUFFER and …_SIZE_BYTES (CUjit_option)
 	text := append(bytes.Clone(ptx), 0)
 	log, err := c.HostAlloc(4096)
 	if err != nil {

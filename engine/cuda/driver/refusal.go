@@ -50,7 +50,7 @@ func (r *Refusal) Unwrap() []error {
 	return []error{r.Reason, r.Cause}
 }
 
-// Status is a driver function's result (CUresult in cuda.h).
+// Status is a driver function's result (CUresult in cuda.h of CUDA 12.0).
 type Status int32
 
 // The statuses that decide what happens next.
