@@ -252,17 +252,18 @@ func machineOf(c *computer) bench.Machine {
 	info := c.info()
 	m := bench.Machine{Device: info.Name, Code: info.Detail}
 	if c.cpu != nil {
-		m.Threads, m.Peak = c.cpu.Threads(), peakOf(c.cpu.Threads())
+		m.Threads = c.cpu.Threads()
+		m.Peak, m.PeakIntegers = peakOf(m.Threads, kernels.PeakFLOPS), peakOf(m.Threads, kernels.PeakIntegers)
 	}
 	return m
 }
 
 // peakOf is what so many threads do at once, in additions and multiplications a second.
-func peakOf(threads int) float64 {
+func peakOf(threads int, measure func(time.Duration) float64) float64 {
 	rates := make([]float64, threads)
 	var wg sync.WaitGroup
 	for i := range rates {
-		wg.Go(func() { rates[i] = kernels.PeakFLOPS(200 * time.Millisecond) })
+		wg.Go(func() { rates[i] = measure(200 * time.Millisecond) })
 	}
 	wg.Wait()
 	sum := 0.0

@@ -25,6 +25,8 @@ type Machine struct {
 	Threads int    `json:"threads"`
 	// Peak is what all threads together can do in registers, in float32 additions and multiplications a second; 0 where it's unknown.
 	Peak float64 `json:"peak_flops"`
+	// PeakIntegers is that of the integers that weights in bytes are multiplied with.
+	PeakIntegers float64 `json:"peak_integer_ops"`
 }
 
 // Offline is what came of running files one after the other.
@@ -76,6 +78,9 @@ func (o *Offline) WriteTable(w io.Writer) error {
 	fmt.Fprintf(w, "%s, %s", o.Machine.Device, o.Machine.Code)
 	if o.Machine.Peak > 0 {
 		fmt.Fprintf(w, ", at most %.0f GFLOP/s in float32", o.Machine.Peak/1e9)
+	}
+	if o.Machine.PeakIntegers > 0 {
+		fmt.Fprintf(w, ", %.0f in integers", o.Machine.PeakIntegers/1e9)
 	}
 	fmt.Fprintf(w, "\nmodel %s, loaded in %.2f s; median of %d rounds, one file at a time\n\n", o.Model, o.Load, o.Rounds)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -7,18 +7,25 @@ import (
 
 // PeakFLOPS measures for about d what one thread can do at most: float32 additions and multiplications a second, of fused multiply-adds
 // that need no memory, in the registers of the tier in use. It is 0 for the generic tier, which has no such instruction to count.
-func PeakFLOPS(d time.Duration) float64 {
+func PeakFLOPS(d time.Duration) float64 { return peakRate(d, peak) }
+
+// PeakIntegers is PeakFLOPS for the integers of [MatMulI8]: bytes where the tier multiplies these, else 16 bits. It is 0 for the generic
+// tier, and for neon, whose instructions do less than that.
+func PeakIntegers(d time.Duration) float64 { return peakRate(d, peakIntegers) }
+
+// peakRate is the most operations a second of what does n rounds and returns their number.
+func peakRate(d time.Duration, rounds func(n int) (operations int)) float64 {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	const rounds = 10_000 // some tens of microseconds
+	const n = 10_000 // some tens of microseconds
 	best := 0.0
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		begin := time.Now()
-		flops := peak(rounds)
-		if flops == 0 {
+		operations := rounds(n)
+		if operations == 0 {
 			return 0
 		}
-		best = max(best, float64(flops)/time.Since(begin).Seconds())
+		best = max(best, float64(operations)/time.Since(begin).Seconds())
 	}
 	return best
 }

@@ -2,11 +2,20 @@
 
 package kernels
 
-// peakAVX2 and peakAVX512 run n rounds of 12 independent multiply-adds of a vector: the most that a benchmark can reach.
+// The loops below run n rounds of 12 independent multiply-adds of a vector: the most that a benchmark can reach. Those of I16 multiply
+// 16 bits, those of I8 bytes.
 
 func peakAVX2(n int)
 
 func peakAVX512(n int)
+
+func peakI16AVX2(n int)
+
+func peakI16AVX512(n int)
+
+func peakI8AVX2VNNI(n int)
+
+func peakI8AVX512VNNI(n int)
 
 // peak runs n rounds on the tier in use and returns how many operations that were.
 func peak(n int) (flops int) {
@@ -17,6 +26,25 @@ func peak(n int) (flops int) {
 	case useAVX2:
 		peakAVX2(n)
 		return 2 * 12 * 8 * n
+	}
+	return 0
+}
+
+// peakIntegers is peak for the integers of fine rows.
+func peakIntegers(n int) (operations int) {
+	switch {
+	case useVNNI512:
+		peakI8AVX512VNNI(n)
+		return 2 * 12 * 64 * n
+	case useAVX512:
+		peakI16AVX512(n)
+		return 2 * 12 * 32 * n
+	case useVNNI:
+		peakI8AVX2VNNI(n)
+		return 2 * 12 * 32 * n
+	case useAVX2:
+		peakI16AVX2(n)
+		return 2 * 12 * 16 * n
 	}
 	return 0
 }

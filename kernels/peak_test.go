@@ -5,6 +5,17 @@ import (
 	"time"
 )
 
+func TestPeakIntegers(t *testing.T) {
+	defer setTier(tierName)
+	for _, tier := range available() {
+		setTier(tier)
+		got := PeakIntegers(5 * time.Millisecond)
+		if (got == 0) != (tier == "generic" || tier == "neon") {
+			t.Errorf("%s: %g", tier, got)
+		}
+	}
+}
+
 func TestPeakFLOPS(t *testing.T) {
 	defer setTier(tierName)
 	for _, tier := range available() {

@@ -151,19 +151,21 @@ func neonDepthwise(n *neon) {
 }
 
 func neonPeak(n *neon) {
-	const sums = 24
-	n.fn("peakNEON", "n int", "")
-	n.args("n", "R0")
-	for i := range sums {
-		n.zero(i)
+	for _, f := range []struct{ name, op string }{{"peakNEON", "FMLA"}, {"peakI8NEONDot", "SDOT"}} {
+		const sums = 24
+		n.fn(f.name, "n int", "")
+		n.args("n", "R0")
+		for i := range sums {
+			n.zero(i)
+		}
+		n.p("loop:")
+		for i := range sums {
+			n.op3(f.op, i, 30, 31)
+		}
+		n.p("SUBS $1, R0, R0")
+		n.p("BNE loop")
+		n.ret()
 	}
-	n.p("loop:")
-	for i := range sums {
-		n.op3("FMLA", i, 30, 31)
-	}
-	n.p("SUBS $1, R0, R0")
-	n.p("BNE loop")
-	n.ret()
 }
 
 // neonFold walks a quarter from its start, forwards in some factors and backwards in others. The last vector may be a whole one that
