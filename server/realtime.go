@@ -89,6 +89,12 @@ func (s *Server) checkHandshake(r *http.Request) (*liveSettings, error) {
 	if _, err := s.resolve(model); err != nil {
 		return nil, err
 	}
+	if secret := s.secretOf(r); secret != nil {
+		settings = secret.For.clone()
+		if model == "" || settings.transcription == nil {
+			return settings, nil
+		}
+	}
 	settings.transcription.model = model
 	if model == "" {
 		settings.transcription.model = s.cfg.Models[0]

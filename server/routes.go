@@ -26,9 +26,10 @@ func (s *Server) routes() http.Handler {
 		r.Post("/v1/audio/transcriptions", s.transcription(dialect{openAI: true}))
 		r.Post("/v1/audio/translations", s.transcription(dialect{openAI: true, task: engine.Translate}))
 		r.Post("/v1/explain", s.admitted(s.explain))
-		r.Get("/v1/realtime", s.realtime)
+		r.Post("/v1/realtime/client_secrets", s.clientSecret)
 		r.Post("/v1/jobs", s.admitted(s.postJob))
 	})
+	r.With(s.withSecret, s.limited).Get("/v1/realtime", s.realtime)
 	// Other servers' calls, with their errors.
 	r.With(withErrors(otherForms["/inference"]), s.authenticated, s.limited).Post("/inference", s.adapted(newInference))
 	r.With(withErrors(otherForms["/v1/listen"]), s.authenticated, s.limited).Post("/v1/listen", s.adapted(s.newDeepgram))

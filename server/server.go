@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"hark/access"
 	"hark/engine"
 	"hark/fetch"
 )
@@ -42,7 +43,8 @@ type Server struct {
 	// keepAliveEvery is the constant, but in tests.
 	keepAliveEvery time.Duration
 
-	live liveSessions
+	live    liveSessions
+	secrets access.Secrets[*liveSettings] // good for a live session each
 
 	// cut ends cutCtx, and with it every transcription, wherever it stands.
 	cut    context.CancelFunc
