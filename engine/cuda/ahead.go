@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// stepsUnderWay is how many steps are queued before the host reads what the first of them chose. With one more than the one that runs the
-	// host has the time of a whole step to hear of a choice, think, and queue the next step: a tenth of a millisecond for the smallest
-	// model on a large GPU, and about as much is what waking two threads and launching a graph takes. So there is one more. A text
-	// that ends wastes its row in the steps behind, and a batch's last text two steps.
+	// stepsUnderWay is how many steps are queued before the host reads what the first of them chose. With two the host
+	// would have the time of one step to hear of a choice, think, and queue the next step: by estimate a tenth of a
+	// millisecond for the smallest model on a large GPU, as much as waking two threads and launching a graph take. So
+	// there is a third. A text that ends wastes its row in the two steps behind, and a batch's last text two steps.
 	//
-	// The other way would have been groups of steps without a look at them, with the host away once in N. It waits less often, but the GPU
-	// does stand still then, and a text wastes N/2 steps on average and a window that waits for its place as many.
+	// Groups of N steps, read all at once, would wait less often, but the GPU stands still at the end of each, a text
+	// that ends wastes N/2 steps on average, and a window that waits for its place loses as many.
 	stepsUnderWay = 3
 	// choicesBytes is the size of the pinned memory for a step's choices, stateBytes the least for the state of texts.
 	choicesBytes = 64 << 10
 	stateBytes   = 64 << 10
-	// textWords is how many numbers are kept of a text beside its token, place and rule, advanceThreads how many texts a block has.
-	// (kernels/cuda/advance.cu)
+	// textWords is how many numbers are kept of a text beside its token, place and rule, advanceThreads how many
+	// texts a block has. (kernels/cuda/advance.cu)
 	textWords      = 5
 	advanceThreads = 128
 )
@@ -55,13 +55,14 @@ type texts struct {
 	// What the texts ask for at most: ids of masks, tokens, slots and positions.
 	masked, token, slot, position int
 	embedded                      int // ids that Embed has rows for
-	// ids and positions are [count], places [count][2], rules [count][ruleWords], states [count][textWords], draws what the texts
-	// need of them; chosen is a step's answer, [count] pairs of id and log-probability.
+	// ids and positions are [count], places [count][2], rules [count][ruleWords], states [count][textWords], draws
+	// what the texts need of them; chosen is a step's answer, [count] pairs of id and log-probability.
 	ids, positions, places, rules, states, draws, chosen driver.DevicePtr
 }
 
-// Ahead goes on with texts while the host looks on, some steps behind. A step is a graph, as soon as it has been seen before, and a copy down
-// of what it chose: its tokens, places and rules lie where the step before it left them (kernels/cuda/advance.cu), so nothing has to go up.
+// Ahead goes on with texts while the host looks on, some steps behind. A step is a graph, as soon as it has been seen
+// before, and a copy down of what it chose: its tokens, places and rules lie where the step before it left them
+// (kernels/cuda/advance.cu), so nothing has to go up.
 func (d *Device) Ahead(list []engine.Continuation, step func(engine.Device) engine.Tensor, take func([]engine.Choice) bool) error {
 	if len(list) == 0 {
 		return nil
@@ -105,7 +106,7 @@ func (d *Device) bring(list []engine.Continuation) (*texts, error) {
 		ids, positions = append(ids, c.Written[len(c.Written)-1]), append(positions, c.Place.Position)
 		places = append(places, c.Place.Slot, c.Place.Position)
 		rules = appendRule(rules, &rule)
-		states = append(states, int32(c.Room), c.End, c.FirstTimestamp, c.LastTimestamp(), draw)
+		states = append(states, int32(c.Room), c.End, c.FirstTimestamp, lastTimestamp(c), draw)
 	}
 	chosen := make([]int32, 2*t.count)
 	words := slices.Concat(chosen, ids, positions, places, rules, states, draws)
@@ -118,7 +119,10 @@ func (d *Device) bring(list []engine.Continuation) (*texts, error) {
 	for _, part := range []struct {
 		at    *driver.DevicePtr
 		words []int32
-	}{{&t.chosen, chosen}, {&t.ids, ids}, {&t.positions, positions}, {&t.places, places}, {&t.rules, rules}, {&t.states, states}, {&t.draws, draws}} {
+	}{
+		{&t.chosen, chosen}, {&t.ids, ids}, {&t.positions, positions}, {&t.places, places}, {&t.rules, rules},
+		{&t.states, states}, {&t.draws, draws},
+	} {
 		*part.at = at
 		at += driver.DevicePtr(4 * len(part.words))
 	}
@@ -126,6 +130,16 @@ func (d *Device) bring(list []engine.Continuation) (*texts, error) {
 	putWords(raw, words)
 	d.copyUp(d.ahead.state.address(), raw)
 	return t, nil
+}
+
+// lastTimestamp is the last timestamp of a text, or -1 where there is none.
+func lastTimestamp(c *engine.Continuation) int32 {
+	for i := len(c.Written) - 1; i >= 0 && c.FirstTimestamp > 0; i-- {
+		if c.Written[i] >= c.FirstTimestamp {
+			return c.Written[i]
+		}
+	}
+	return -1
 }
 
 // measure counts what texts ask for. It panics where they can't be gone on with.
@@ -179,8 +193,8 @@ func (d *Device) choosing(t *texts, logits engine.Tensor, step int) {
 	defer d.mu.Unlock()
 	d.enter()
 	d.launchSelect(logits, at(t.rules), 1, at(t.chosen))
-	d.launch("advance", along(ceilDiv(t.count, advanceThreads)), along(advanceThreads), 0, at(t.chosen), i32(t.count), at(t.ids), at(t.positions),
-		at(t.places), at(t.rules), at(t.states), at(t.draws))
+	d.launch("advance", along(ceilDiv(t.count, advanceThreads)), along(advanceThreads), 0, at(t.chosen), i32(t.count),
+		at(t.ids), at(t.positions), at(t.places), at(t.rules), at(t.states), at(t.draws))
 	d.flush()
 	slot := &d.ahead.slots[step%stepsUnderWay]
 	d.executor.Go(func(c *driver.Context) {
@@ -222,7 +236,8 @@ type stepping struct {
 	texts *texts
 }
 
-// Embed sets row i of dst to row t of the linear's weight plus row p of the table, t being the i-th text's last token and p its position.
+// Embed sets row i of dst to row t of the linear's weight plus row p of the table, t being the i-th text's last token
+// and p its position.
 func (s *stepping) Embed(dst engine.Tensor, tokens engine.Linear, ids []int32, t engine.Table, positions []int32) {
 	s.needAll("Embed", len(ids))
 	l, tab := embedding(dst, tokens, len(ids), t, len(positions))

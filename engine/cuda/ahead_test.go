@@ -157,7 +157,8 @@ func TestAhead(t *testing.T) {
 	})
 }
 
-// TestAheadSteps: a step is a graph, a copy down and a wait, and while the host waits two more are queued. Nothing goes up but at first.
+// TestAheadSteps: a step is a graph, a copy down and a wait, and while the host waits two more are queued. Nothing
+// goes up but at first.
 func TestAheadSteps(t *testing.T) {
 	d, gpu := emulated(t, Config{})
 	b := &bench{T: t, gpu: d, r: rand.New(rand.NewPCG(1, 2))}

@@ -6,8 +6,9 @@ import (
 	"hark/engine"
 )
 
-// canRunAhead reports whether the device may go on with all active windows by itself: it can, none of them is to begin with its prompt, and none
-// keeps a beam, whose hypotheses change places at each step. A window's tokens are the same either way.
+// canRunAhead reports whether the device may go on with all active windows by itself: it can, none of them is to
+// begin with its prompt, and none keeps a beam, whose hypotheses change places at each step. A window's tokens are
+// the same either way.
 func (s *session) canRunAhead() bool {
 	if s.m.ahead == nil {
 		return false
@@ -20,8 +21,8 @@ func (s *session) canRunAhead() bool {
 	return true
 }
 
-// runAhead lets the device go on with all active windows by itself, until one of them ends or another is to join, and settles those that
-// have ended.
+// runAhead lets the device go on with all active windows by itself, until one of them ends or another is to join, and
+// settles those that have ended.
 func (s *session) runAhead(ctx context.Context) error {
 	var rows []row
 	var texts []engine.Continuation

@@ -73,8 +73,9 @@ type hearing struct {
 	plain   bool    // without timestamps, at first
 }
 
-// hear decodes windows that join and leave a batch of three, after noise in the place of an encoder's output. It returns what every try came to,
-// window by window. A limit above zero ends them after as many tokens, and a window after a pass.
+// hear decodes windows that join and leave a batch of three, after noise in the place of an encoder's output. It
+// returns what every try came to, window by window. A limit above zero ends them after as many tokens, and a window
+// after a pass.
 func hear(t *testing.T, m *Model, list []hearing, limit int) []string {
 	t.Helper()
 	var waiting []engine.Window
@@ -155,8 +156,8 @@ func checkAhead(t *testing.T, m *Model, list []hearing, limit int) {
 	t.Logf("%d times ahead with up to %d texts, %d steps; the last came to\n%s", counter.calls, counter.texts, counter.steps, want[len(want)-1])
 }
 
-// TestGPUAhead: windows that the GPU decodes ahead of the host, while others join and leave, come to what they come to step by step: at any
-// temperature, after any text, with timestamps and without, and beside a beam.
+// TestGPUAhead: windows that the GPU decodes ahead of the host, while others join and leave, come to what they come
+// to step by step: at any temperature, after any text, with timestamps and without, and beside a beam.
 func TestGPUAhead(t *testing.T) {
 	at := func(temperatures ...float32) engine.Options { return engine.Options{Temperatures: temperatures} }
 	list := []hearing{
@@ -182,7 +183,8 @@ func TestGPUAheadToyTurbo(t *testing.T) {
 	}
 }
 
-// TestGPURulesAhead holds the rules that a GPU makes for itself to those of the host, over random logits after random texts.
+// TestGPURulesAhead holds the rules that a GPU makes for itself to those of the host, over random logits after random
+// texts.
 func TestGPURulesAhead(t *testing.T) {
 	dev := sharedGPU(t, cuda.F16)
 	v := smallVocabulary()

@@ -1,5 +1,6 @@
-// What comes after a step's choices, where the GPU decodes ahead of the host: each text's next token, its place and its rule, which the next
-// step finds where this one found its own. (engine.AheadDevice; the rule of timestamps is openai/whisper, decoding.py, ApplyTimestampRules)
+// What comes after a step's choices, where the GPU decodes ahead of the host: each text's next token, its place and
+// its rule, which the next step finds where this one found its own. (engine.AheadDevice; the rule of timestamps is
+// openai/whisper, decoding.py, ApplyTimestampRules)
 #include "dev.h"
 #include "rule.h"
 
@@ -25,13 +26,16 @@ DEVICE void keep_stamps(int *rule, Text &text, int before, int id) {
   if (opens) ban(rule, 0, text.first_stamp, 0x7fffffff); // text must follow
   else if (closes) ban(rule, 0, 0, text.end);            // the next segment opens, or all ends
   else ban(rule, 0, 0, 0);
+  // No segment is empty, but the next one may open where this one closed.
   if (text.stamp < 0) ban(rule, 1, 0, 0);
-  else ban(rule, 1, text.first_stamp, closes ? text.stamp : text.stamp + 1); // no segment is empty, but the next may open where this one closed
+  else ban(rule, 1, text.first_stamp, closes ? text.stamp : text.stamp + 1);
 }
 
-// advance has a thread for each text. chosen has 2 numbers each, the first being the id, or -1 where none was left; places too, slot and
-// position. A text that has ended stays as it is, so that whatever its row still does is what it did before.
-KERNEL __launch_bounds__(128) advance(const int *chosen, int count, int *ids, int *positions, int *places, int *rules, Text *texts, const int *draws) {
+// advance has a thread for each text. chosen has 2 numbers each, the first being the id, or -1 where none was left;
+// places too, slot and position. A text that has ended stays as it is, so that whatever its row still does is what it
+// did before.
+KERNEL __launch_bounds__(128) advance(const int *chosen, int count, int *ids, int *positions, int *places, int *rules,
+                                              Text *texts, const int *draws) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
   Text text = texts[i];
