@@ -5,13 +5,14 @@
 #
 # usage: device-check.sh HARK
 # HARK_CUDA_LIBRARY: the driver's library (default: libcuda.so.1)
-# HARK_CHECK_KIT: a folder with the programs cuda.test, driver.test, whisper.test and parakeet.test, as device-kit.sh makes it for a machine
+# HARK_CHECK_KIT: a folder with the programs cuda.test, driver.test, whisper.test and parakeet.test, of device-kit.sh, for a machine
 # without Go
 # HARK_MODELS: where models are, of which tiny.en and base are used if they are there (default: the user's cache)
 # HARK_CHECK_SMALL=1: as little as shows that all parts work, for the emulated GPU
 set -uo pipefail
 
 hark=$(realpath "$1") || exit 2
+[ -z "${HARK_CHECK_KIT:-}" ] || export HARK_CHECK_KIT=$(realpath "$HARK_CHECK_KIT")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
 # Without a compiler there is no emulated GPU, whose own tests are not wanted here.
 export CXX=none CI= CGO_ENABLED=0 HARK_CUDA_LIBRARY=${HARK_CUDA_LIBRARY:-libcuda.so.1} HARK_DEVICE=cuda
@@ -34,7 +35,7 @@ part() {
 # tests runs a package's tests, from the kit if there is one.
 tests() {
     local package=$1 program
-    program=${HARK_CHECK_KIT:+$(realpath "$HARK_CHECK_KIT")/$(basename "$package").test}
+    program=${HARK_CHECK_KIT:+$HARK_CHECK_KIT/$(basename "$package").test}
     if [ -z "$program" ]; then
         program=$scratch/$(basename "$package").test
         [ -e "$program" ] || go test -c -o "$program" "./$package" || return
