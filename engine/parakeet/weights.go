@@ -25,6 +25,14 @@ type loader struct {
 	scratch []float32 // reused: a device copies what it is given
 }
 
+// weigher is the device to make a linear layer with.
+func (l *loader) weigher() engine.Device {
+	if d, ok := engine.DeviceAs[engine.StepDevice](l.dev); ok && !l.many {
+		return d.ForSteps()
+	}
+	return l.dev
+}
+
 // tensor reads a tensor of the given shape into memory of its own. In case of failure it returns nil.
 func (l *loader) tensor(name string, shape ...int) []float32 {
 	if !l.worth(name, shape) {
@@ -86,8 +94,23 @@ func (l *loader) matrix(module string, shape []int) []float32 {
 // linear reads the matrix [n][k] of a module, with its bias if it has one. tail is what follows n and k in the
 // tensor's shape: 1 for a convolution that is a linear layer.
 func (l *loader) linear(module string, n, k int, biased bool, tail ...int) engine.Linear {
-	w := l.matrix(module, append([]int{n, k}, tail...))
-	return l.newLinear(w, l.optional(biased, module+".bias", n), n, k)
+	shape := append([]int{n, k}, tail...)
+	if device, data, ok := l.halves(module, shape); ok {
+		bias := l.optional(biased, module+".bias", n)
+		if l.err != nil {
+			return nil
+		}
+		l.bytes += int64(4 * n * k)
+		return l.made(device.NewLinearHalf(data, bias, n, k))
+	}
+	return l.newLinear(l.matrix(module, shape), l.optional(biased, module+".bias", n), n, k)
+}
+
+// halves is a module's weight as the file holds it, if that's in half precision and the device takes it so.
+func (l *loader) halves(module string, shape []int) (engine.HalfDevice, []byte, bool) {
+	device, takes := engine.DeviceAs[engine.HalfDevice](l.weigher())
+	t, there := l.weights.Tensor(module + ".weight")
+	return device, t.Data, takes && there && l.err == nil && t.DType == models.F16 && slices.Equal(t.Shape, shape)
 }
 
 // scaled is linear with weights and bias multiplied by scale, so that the layer's output is.
@@ -122,7 +145,11 @@ func (l *loader) newLinear(w, bias []float32, n, k int) engine.Linear {
 	if l.err != nil {
 		return nil
 	}
-	linear, err := l.dev.NewLinear(w, bias, n, k)
+	return l.made(l.weigher().NewLinear(w, bias, n, k))
+}
+
+// made tells the device what a new linear layer is for.
+func (l *loader) made(linear engine.Linear, err error) engine.Linear {
 	l.err = err
 	if d, ok := engine.DeviceAs[engine.ManyRowsDevice](l.dev); ok && l.many && err == nil {
 		d.ManyRows(linear)
