@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hark/engine"
+	"hark/engine/cuda/emu"
 )
 
 // noise is so many samples of moderate loudness.
@@ -131,6 +132,45 @@ func TestMelPeak(t *testing.T) {
 	b.alone("found", dst, frames, func(dst engine.Tensor) { b.gpu.LogMel(dst, []engine.Sound{sound}, m) })
 	if peak := must(b.gpu.LogMelPeak(nil, m)); peak != 1e-10 {
 		t.Errorf("nothing has a peak of %v", peak)
+	}
+}
+
+// TestMelCounts: a group of windows takes two launches, a memset and a copy for each window's samples, its small numbers being those of the
+// group before; a recording's peak a copy of samples, one of small numbers and a launch for each part, and one wait.
+func TestMelCounts(t *testing.T) {
+	d, gpu := emulated(t, Config{})
+	m := must(d.NewLogMel(engine.NewMel(80).Spec()))
+	const windows, frames, parts = 3, 20, 2
+	dst := engine.NewTensor(must(d.Alloc(windows*frames*80)), windows*frames, 80)
+	sound := engine.Sound{Samples: make([]float32, frames*160), Frames: frames, Rows: frames}
+	recording := make([]float32, (melPart+1)*160)
+	for name, c := range map[string]struct {
+		run  func()
+		want emu.Counts
+	}{
+		"windows": {
+			func() { d.LogMel(dst, slices.Repeat([]engine.Sound{sound}, windows), m) },
+			emu.Counts{Launches: 2, Kernels: 2, Memsets: 1, CopiesUp: windows, Waits: 1}, // the test's own
+		},
+		"a recording": {
+			func() { must(d.LogMelPeak(recording, m)) },
+			emu.Counts{Launches: parts, Kernels: parts, Memsets: 1, CopiesUp: 2 * parts, CopiesDown: 1, Waits: 2}, // and the test's own
+		},
+	} {
+		var got emu.Counts
+		for range 2 { // memory grows in the first
+			before := gpu.Counts()
+			c.run()
+			if err := d.Sync(); err != nil {
+				t.Fatal(err)
+			}
+			got = gpu.Counts().Since(before)
+		}
+		t.Logf("%s: %+v", name, got)
+		got.BytesUp, got.BytesDown, got.Calls = 0, 0, 0
+		if got != c.want {
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
+		}
 	}
 }
 
