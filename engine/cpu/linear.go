@@ -38,7 +38,7 @@ func (d *Device) NewLinear(w, bias []float32, n, k int) (engine.Linear, error) {
 	}
 	l := &linear{n: n, k: k, bias: slices.Clone(bias)}
 	if d.precision.bytes(n, k) {
-		l.i8 = kernels.PackI8(w, n, k, d.precision.fine(n, k), isOutput(n, k))
+		l.i8 = kernels.PackI8(w, n, k, d.precision.fine(n, k), d.precision.refines())
 	} else {
 		l.f32 = kernels.PackF32(w, n, k)
 	}
@@ -52,7 +52,7 @@ func (d *Device) NewLinearHalf(w []byte, bias []float32, n, k int) (engine.Linea
 	}
 	l := &linear{n: n, k: k, bias: slices.Clone(bias)}
 	if d.precision.bytes(n, k) {
-		l.i8 = kernels.PackI8Halves(w, n, k, d.precision.fine(n, k), isOutput(n, k))
+		l.i8 = kernels.PackI8Halves(w, n, k, d.precision.fine(n, k), d.precision.refines())
 	} else {
 		l.f32 = kernels.PackHalves(w, n, k)
 	}
