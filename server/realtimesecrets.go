@@ -2,7 +2,6 @@ package server
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -72,17 +71,13 @@ func (s *Server) newSecret(text []byte, caller *access.Caller, now time.Time) (*
 	}
 	settings := newLiveSettings()
 	settings.transcription.model = s.cfg.Models[0]
-	p := &liveParser{settings: settings}
-	var session json.RawMessage
-	if raw, null, ok := o.take("session"); ok && !null {
-		session = raw
-	}
 	var warnings []string
-	if session != nil {
-		if warnings, err = settings.update(session); err != nil {
+	if raw, null, ok := o.take("session"); ok && !null {
+		if warnings, err = settings.update(raw); err != nil {
 			return nil, err
 		}
 	}
+	var p liveParser
 	p.rest(o)
 	if _, err := s.liveSession(settings); err != nil {
 		return nil, err
