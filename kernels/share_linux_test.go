@@ -36,7 +36,8 @@ func BenchmarkShare(b *testing.B) {
 					defer runtime.UnlockOSThread()
 					defer setTier(tierName)
 					useTier(b, tier)
-					most, run := peak, func() {}
+					most := peak
+					var run func()
 					if integers {
 						w := PackI8(weights, c.n, c.k, true, false)
 						most, run = peakIntegers, func() {
