@@ -39,11 +39,11 @@ test-long: test ## test, and what takes long: the word errors of the whole corpu
 	scripts/schemathesis.sh
 
 .PHONY: test-cuda
-test-cuda: ## the GPU's path on an emulated GPU, four ways (needs g++)
+test-cuda: ## the GPU's path on an emulated GPU, six ways (needs g++)
 	scripts/cuda/test.sh
 
 .PHONY: device-check
-device-check: build ## on a machine with an NVIDIA GPU: self-test, tests, speeds (a few minutes)
+device-check: build ## on a machine with an NVIDIA GPU: self-test, tests, speeds (at most nine minutes)
 	scripts/cuda/device-check.sh ./hark
 
 .PHONY: race
@@ -80,6 +80,10 @@ check: ## format, vet, staticcheck, stale generated files
 	go vet ./...
 	$(STATICCHECK) ./...
 	scripts/stale.sh
+
+.PHONY: peers
+peers: build models ## compare with other programs (an hour; scripts/peers/README.md has the set-up)
+	scripts/peers/run.sh all
 
 .PHONY: clean
 clean: ## remove what was built and fetched into this folder (models stay in the user's cache)
