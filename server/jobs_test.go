@@ -738,7 +738,8 @@ func TestPreferWait(t *testing.T) {
 		return js.with(t, "POST", path, bytes.NewReader(body), "Content-Type", contentType, "Prefer", prefer)
 	}
 	want := js.transcribe(t, clip, "response_format", "text").body
-	for _, prefer := range []string{"respond-async, wait=60", "wait=60, respond-async", "respond-async; wait=60", `RESPOND-ASYNC, Wait="60"`, "respond-async, wait=99999999"} {
+	for _, prefer := range []string{"respond-async, wait=60", "wait=60, respond-async", "respond-async; wait=60", `RESPOND-ASYNC, Wait="60"`, "respond-async, wait=99999999",
+		"respond-async, wait=99999999999999999999"} {
 		a := ask(prefer, transcriptionsPath)
 		if a.status != 200 || a.body != want || !strings.HasPrefix(a.header.Get("Preference-Applied"), "wait=") || a.header.Get("X-Hark-Model") != "fake" {
 			t.Errorf("%s: %d %v %s", prefer, a.status, a.header, a.body)

@@ -42,7 +42,7 @@ const maxWait = 10 * time.Minute
 func preferredWait(r *http.Request) time.Duration {
 	text, _ := preference(r, "wait")
 	seconds, err := strconv.ParseUint(text, 10, 31)
-	if err != nil {
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // where that is it, seconds is the most there is
 		return 0
 	}
 	return min(time.Duration(seconds)*time.Second, maxWait)
