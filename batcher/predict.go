@@ -82,11 +82,12 @@ func (f *Former[W]) clipsPerTurn() int {
 // predictRecording is for the end of so much audio of recordings, in ms.
 func (f *Former[W]) predictRecording(costMillis int64, now time.Time) time.Duration {
 	windows := int(max(1, math.Ceil(float64(costMillis)/windowCharge)))
-	seconds := f.inBatches(&f.meters[Recordings], windows) + f.runsOn(now)
-	if f.clips.n > 0 && f.turnLength[Recordings] > 0 {
-		seconds *= 1 + (1+f.quantum.passes)*f.turnLength[Clips]/f.turnLength[Recordings]
+	m, turn := &f.meters[Recordings], f.turnLength[Recordings]
+	if f.clips.n == 0 || turn == 0 {
+		return duration(f.inBatches(m, windows) + f.runsOn(now))
 	}
-	return duration(seconds)
+	turns := math.Ceil(float64(windows) / float64(max(m.within(turn), 1)))
+	return duration(f.runsOn(now) + turns*(turn+(1+f.quantum.passes)*f.turnLength[Clips]))
 }
 
 // runsOn is how long the batch that runs will go on, in seconds.
