@@ -86,7 +86,7 @@ func (s *simCmd) chosen() (policies []sim.Policy, loads []sim.Load, err error) {
 	case s.Duration <= 0:
 		return nil, nil, errors.New("--duration: want more than 0")
 	case !(s.Fixed >= 0 && s.PerWindow >= 0 && s.Fixed+s.PerWindow > 0 && s.Fixed+s.PerWindow < 1e6):
-		return nil, nil, errors.New("--fixed, --per-window: want 0 or more, and not both 0")
+		return nil, nil, errors.New("--fixed, --per-window: want 0 or more, together above 0 and below 1000000")
 	case s.Share != 0 && !(s.Share >= batcher.MinShare && s.Share <= batcher.MaxShare):
 		return nil, nil, fmt.Errorf("--share: want %v to %v", batcher.MinShare, batcher.MaxShare)
 	}
