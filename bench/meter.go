@@ -90,13 +90,22 @@ func (m *Meter) Download(dst []float32, src engine.Tensor) error {
 }
 
 func (m *Meter) Linear(dst, x engine.Tensor, w engine.Linear, act engine.Activation, residual engine.Tensor) {
-	n, k := w.Shape()
-	name := "linear"
-	if x.Rows < fewRows {
-		name = "linear, few rows"
-	}
-	defer m.count(name, time.Now(), 2*x.Rows*n*k)
+	defer m.countLinear("linear", time.Now(), x.Rows, w)
 	m.Device.Linear(dst, x, w, act, residual)
+}
+
+func (m *Meter) NormLinear(dst, normed, x engine.Tensor, n engine.Norm, w engine.Linear, act engine.Activation) {
+	defer m.countLinear("norm and linear", time.Now(), x.Rows, w)
+	m.Device.NormLinear(dst, normed, x, n, w, act)
+}
+
+// countLinear is count for a product of so many rows.
+func (m *Meter) countLinear(name string, begin time.Time, rows int, w engine.Linear) {
+	if rows < fewRows {
+		name += ", few rows"
+	}
+	n, k := w.Shape()
+	m.count(name, begin, 2*rows*n*k)
 }
 
 func (m *Meter) Conv(dst, x engine.Tensor, lens []int, c engine.Conv, act engine.Activation) {

@@ -78,6 +78,8 @@ type Device interface {
 	Conv(dst, x Tensor, lens []int, c Conv, act Activation)
 	// LayerNorm normalises each row of x to dst, which may be x.
 	LayerNorm(dst, x Tensor, n Norm)
+	// NormLinear is LayerNorm of x to normed and then Linear of that to dst, without a residual, to the bit. normed must not overlap x.
+	NormLinear(dst, normed, x Tensor, n Norm, w Linear, act Activation)
 	// AddPositions adds row p of the table to row p of every item of x.
 	AddPositions(x Tensor, lens []int, t Table)
 	// Embed sets row i of dst to row ids[i] of the linear's weight plus row positions[i] of the table.

@@ -77,6 +77,8 @@ type linearTask struct {
 	l        *linear
 	ep       kernels.Epilogue
 
+	norm *normTask // makes x, for rows that become integers at once; nil where x is there
+
 	stage    linearStage
 	integers kernels.Quantised
 	refines  []kernels.RefineI8Work // of every worker
@@ -96,7 +98,24 @@ const (
 
 // Linear is dst = act(x Wᵀ + bias) + residual.
 func (d *Device) Linear(dst, x engine.Tensor, w engine.Linear, act engine.Activation, residual engine.Tensor) {
+	d.linear(dst, x, nil, w.(*linear), act, residual)
+}
+
+// NormLinear is LayerNorm, then Linear. With weights in bytes a row becomes integers as soon as it is normed, while it is in the first-level cache.
+func (d *Device) NormLinear(dst, normed, x engine.Tensor, n engine.Norm, w engine.Linear, act engine.Activation) {
 	l := w.(*linear)
+	if l.i8 == nil {
+		d.LayerNorm(normed, x, n)
+		d.linear(dst, normed, nil, l, act, engine.Tensor{})
+		return
+	}
+	t := d.newNorm(normed, x, n)
+	d.linear(dst, normed, t, l, act, engine.Tensor{})
+	d.forget(t)
+}
+
+// linear is Linear of an x that is there, or that the norm is to make.
+func (d *Device) linear(dst, x engine.Tensor, norm *normTask, l *linear, act engine.Activation, residual engine.Tensor) {
 	need("Linear", "x", x, x.Rows, l.k)
 	need("Linear", "dst", dst, x.Rows, l.n)
 	if x.Rows == 0 {
@@ -104,6 +123,7 @@ func (d *Device) Linear(dst, x engine.Tensor, w engine.Linear, act engine.Activa
 	}
 	t := d.linears.get()
 	t.dst, t.ldd, t.x, t.ldx, t.m, t.l = floats(dst), dst.Stride, floats(x), x.Stride, x.Rows, l
+	t.norm = norm
 	t.ep = kernels.Epilogue{Bias: l.bias, Act: activation(act)}
 	if !residual.IsZero() {
 		need("Linear", "residual", residual, x.Rows, l.n)
@@ -123,7 +143,7 @@ func (d *Device) Linear(dst, x engine.Tensor, w engine.Linear, act engine.Activa
 		t.stage = refining
 		d.pool.run(t.m, t)
 	}
-	t.dst, t.x, t.l, t.ep = nil, nil, nil, kernels.Epilogue{}
+	t.dst, t.x, t.l, t.norm, t.ep = nil, nil, nil, nil, kernels.Epilogue{}
 	d.linears.put(t)
 }
 
@@ -149,6 +169,9 @@ func (t *linearTask) block(worker, i int) {
 	switch t.stage {
 	case quantising:
 		r := i * quantiseRows
+		if t.norm != nil {
+			t.norm.run(r, quantiseRows)
+		}
 		t.integers.Quantise(r, t.x[r*t.ldx:], t.ldx, min(quantiseRows, t.m-r))
 	case multiplying:
 		t.multiply(i)

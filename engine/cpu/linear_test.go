@@ -120,3 +120,28 @@ func BenchmarkLinear(b *testing.B) {
 		})
 	}
 }
+
+// TestNormLinear holds it to a layer norm and a linear, to the bit, in every precision, with rows apart from each other and side by side.
+func TestNormLinear(t *testing.T) {
+	const n, k = 70, 100
+	r := rng()
+	w, bias, gamma, beta := random(r, n, k), random(r, 1, n), random(r, 1, k), random(r, 1, k)
+	for _, p := range []Precision{F32, Int8, Int8Fast} {
+		onDevices(t, func(t *testing.T, d *Device) {
+			d = d.At(p)
+			l, norm := must(d.NewLinear(w.flat(), bias.flat(), n, k)), must(d.NewNorm(gamma.flat(), beta.flat(), 1e-5))
+			for _, m := range []int{0, 1, 5, 24, 97, 230} {
+				x := put(t, d, random(r, m, k), k)
+				dst, normed := put(t, d, newMatrix(m, n), n), put(t, d, newMatrix(m, k), k)
+				d.LayerNorm(normed, x, norm)
+				d.Linear(dst, normed, l, engine.GELU, engine.Tensor{})
+				want, wantNormed := get(t, d, dst), get(t, d, normed)
+				dst, normed = put(t, d, newMatrix(m, n), n), put(t, d, newMatrix(m, k), k)
+				d.NormLinear(dst, normed, x, norm, l, engine.GELU)
+				if !slices.Equal(get(t, d, dst), want) || !slices.Equal(get(t, d, normed), wantNormed) {
+					t.Errorf("%v, %d rows: not what a layer norm and a linear make", p, m)
+				}
+			}
+		})
+	}
+}

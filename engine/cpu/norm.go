@@ -36,17 +36,29 @@ type normTask struct {
 
 // LayerNorm normalises each row of x to dst.
 func (d *Device) LayerNorm(dst, x engine.Tensor, n engine.Norm) {
+	t := d.newNorm(dst, x, n)
+	d.pool.run(ceilDiv(x.Rows, normRows), t)
+	d.forget(t)
+}
+
+// newNorm is the task of a layer norm, to be given back by forget.
+func (d *Device) newNorm(dst, x engine.Tensor, n engine.Norm) *normTask {
 	w := n.(*norm)
 	need("LayerNorm", "x", x, x.Rows, len(w.gamma))
 	need("LayerNorm", "dst", dst, x.Rows, len(w.gamma))
 	t := d.norms.get()
 	*t = normTask{floats(dst), floats(x), dst.Stride, x.Stride, x.Rows, w}
-	d.pool.run(ceilDiv(x.Rows, normRows), t)
+	return t
+}
+
+func (d *Device) forget(t *normTask) {
 	*t = normTask{}
 	d.norms.put(t)
 }
 
-func (t *normTask) block(_, i int) {
-	r := i * normRows
-	kernels.LayerNorm(t.dst[r*t.ldd:], t.ldd, t.x[r*t.ldx:], t.ldx, min(normRows, t.rows-r), len(t.n.gamma), t.n.gamma, t.n.beta, t.n.eps)
+func (t *normTask) block(_, i int) { t.run(i*normRows, normRows) }
+
+// run does up to n rows from row r on.
+func (t *normTask) run(r, n int) {
+	kernels.LayerNorm(t.dst[r*t.ldd:], t.ldd, t.x[r*t.ldx:], t.ldx, min(n, t.rows-r), len(t.n.gamma), t.n.gamma, t.n.beta, t.n.eps)
 }

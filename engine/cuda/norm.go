@@ -50,3 +50,9 @@ func (d *Device) LayerNorm(dst, x engine.Tensor, n engine.Norm) {
 	args := append(from[:], at(w.gamma), at(w.beta), flt(w.eps), i32(x.Rows), i32(w.width))
 	d.launch("layernorm"+d.working().suffix(), along(ceilDiv(x.Rows, normRows)), along(32*normRows), 0, append(args, to[:]...)...)
 }
+
+// NormLinear is LayerNorm, then Linear.
+func (d *Device) NormLinear(dst, normed, x engine.Tensor, n engine.Norm, w engine.Linear, act engine.Activation) {
+	d.LayerNorm(normed, x, n)
+	d.Linear(dst, normed, w, act, engine.Tensor{})
+}

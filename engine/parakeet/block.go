@@ -101,16 +101,13 @@ func loadDepthwise(l *loader, c models.ParakeetConfig, at string) engine.Depthwi
 
 // run passes a batch of items through the block, in place. pos is what its linear_pos makes of the positions.
 func (b *block) run(dev engine.Device, s *scratch, lens []int, heads int, pos engine.Tensor) {
-	none := engine.Tensor{}
 	b.ff1.run(dev, s)
 
-	dev.LayerNorm(s.h, s.x, b.attNorm)
-	dev.Linear(s.qkv, s.h, b.qkv, engine.NoActivation, none)
+	dev.NormLinear(s.qkv, s.h, s.x, b.attNorm, b.qkv, engine.NoActivation)
 	dev.RelativeAttention(s.h, s.qkv, lens, heads, pos, b.bias)
 	dev.Linear(s.x, s.h, b.out, engine.NoActivation, s.x)
 
-	dev.LayerNorm(s.h, s.x, b.convNorm)
-	dev.Linear(s.gated, s.h, b.gate, engine.NoActivation, none)
+	dev.NormLinear(s.gated, s.h, s.x, b.convNorm, b.gate, engine.NoActivation)
 	dev.GatedConv(s.h, s.gated, lens, b.depthwise, engine.SiLU)
 	dev.Linear(s.x, s.h, b.conv, engine.NoActivation, s.x)
 
@@ -119,7 +116,6 @@ func (b *block) run(dev engine.Device, s *scratch, lens []int, heads int, pos en
 }
 
 func (f *feedForward) run(dev engine.Device, s *scratch) {
-	dev.LayerNorm(s.h, s.x, f.norm)
-	dev.Linear(s.ff, s.h, f.in, engine.SiLU, engine.Tensor{})
+	dev.NormLinear(s.ff, s.h, s.x, f.norm, f.in, engine.SiLU)
 	dev.Linear(s.x, s.ff, f.out, engine.NoActivation, s.x)
 }

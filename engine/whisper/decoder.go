@@ -134,19 +134,16 @@ func (m *decoder) forward(rows []row, align bool, tap func(stage string, t engin
 	ids, positions, places, windows := m.split(rows)
 	x, h, att, q := m.x.Slice(0, n), m.h.Slice(0, n), m.att.Slice(0, n), m.q.Slice(0, n)
 	qkv, ff := m.qkv.Slice(0, n), m.ff.Slice(0, n)
-	none := engine.Tensor{}
 
 	m.dev.Embed(x, m.tokens, ids, m.positions, positions)
 	seen := 0
 	for i := range m.layers {
 		l := &m.layers[i]
-		m.dev.LayerNorm(h, x, l.selfNorm)
-		m.dev.Linear(qkv, h, l.selfQKV, engine.NoActivation, none)
+		m.dev.NormLinear(qkv, h, x, l.selfNorm, l.selfQKV, engine.NoActivation)
 		m.dev.CachedAttention(att, qkv, m.cache, i, m.heads, places)
 		m.dev.Linear(x, att, l.selfOut, engine.NoActivation, x)
-		m.dev.LayerNorm(h, x, l.crossNorm)
-		m.dev.Linear(q, h, l.crossQ, engine.NoActivation, none)
-		probs, heads := none, []int(nil)
+		m.dev.NormLinear(q, h, x, l.crossNorm, l.crossQ, engine.NoActivation)
+		probs, heads := engine.Tensor{}, []int(nil)
 		if align && len(m.alignment[i]) > 0 {
 			heads = m.alignment[i]
 			probs = m.probs.Slice(seen*n, (seen+len(heads))*n)
@@ -154,8 +151,7 @@ func (m *decoder) forward(rows []row, align bool, tap func(stage string, t engin
 		}
 		m.dev.CrossAttention(att, q, m.cross, i, windows, probs, heads)
 		m.dev.Linear(x, att, l.crossOut, engine.NoActivation, x)
-		m.dev.LayerNorm(h, x, l.ffNorm)
-		m.dev.Linear(ff, h, l.fc1, engine.GELU, none)
+		m.dev.NormLinear(ff, h, x, l.ffNorm, l.fc1, engine.GELU)
 		m.dev.Linear(x, ff, l.fc2, engine.NoActivation, x)
 		if tap != nil {
 			tap(fmt.Sprintf("block%d", i), x)

@@ -111,7 +111,6 @@ func (e *encoder) run(frames []int, tap func(stage string, t engine.Tensor)) eng
 	stem := e.stem.Slice(0, allFrames)
 	x, h, att := e.x.Slice(0, rows), e.h.Slice(0, rows), e.att.Slice(0, rows)
 	qkv, ff := e.qkv.Slice(0, rows), e.ff.Slice(0, rows)
-	none := engine.Tensor{}
 
 	e.dev.Conv(stem, e.mel.Slice(0, allFrames), frames, e.conv1, engine.GELU)
 	show("conv1_gelu", stem)
@@ -121,12 +120,10 @@ func (e *encoder) run(frames []int, tap func(stage string, t engine.Tensor)) eng
 	show("stem", x)
 	for i := range e.layers {
 		l := &e.layers[i]
-		e.dev.LayerNorm(h, x, l.attNorm)
-		e.dev.Linear(qkv, h, l.qkv, engine.NoActivation, none)
+		e.dev.NormLinear(qkv, h, x, l.attNorm, l.qkv, engine.NoActivation)
 		e.dev.Attention(att, qkv, positions, e.heads)
 		e.dev.Linear(x, att, l.out, engine.NoActivation, x)
-		e.dev.LayerNorm(h, x, l.ffNorm)
-		e.dev.Linear(ff, h, l.fc1, engine.GELU, none)
+		e.dev.NormLinear(ff, h, x, l.ffNorm, l.fc1, engine.GELU)
 		e.dev.Linear(x, ff, l.fc2, engine.NoActivation, x)
 		if tap != nil {
 			tap(fmt.Sprintf("block%d", i), x)
