@@ -25,7 +25,7 @@ const watchEvery = 2 * time.Second
 
 // accessFlags say who may call.
 type accessFlags struct {
-	APIKeys    string   `name:"api-keys" env:"HARK_API_KEYS_FILE" group:"access" placeholder:"FILE" help:"Ask for an API key, one of those in this file: a line NAME:KEY each, as 'hark keys new' prints them. Read again when it changes. HARK_API_KEYS may hold keys instead, separated by commas (default: ask for none)."`
+	APIKeys    string   `name:"api-keys" env:"HARK_API_KEYS_FILE" group:"access" placeholder:"FILE" help:"Ask for an API key, one of those in this file: a line NAME:KEY [LIMIT=VALUE]... each, or with the key's hash in its place, as 'hark keys new' prints them. Read again when it changes. HARK_API_KEYS may hold keys instead, separated by commas (default: ask for none)."`
 	Protect    []string `enum:"probes,metrics" group:"access" placeholder:"WHAT" help:"Ask for a key there too: probes (/healthz and /readyz), metrics, or both separated by a comma."`
 	CORSOrigin []string `name:"cors-origin" group:"access" placeholder:"ORIGIN" help:"Origin of web pages that may use the server, such as https://example.org, or * for any; several times or separated by commas (default: none with keys, those of this machine without)."`
 	TLSCert    string   `name:"tls-cert" group:"access" placeholder:"FILE" help:"Certificate in PEM, with those that vouch for it behind it: serve HTTPS. Read again when it changes."`

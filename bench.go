@@ -27,15 +27,15 @@ type benchCmd struct {
 
 	Model    string `default:"${default_model}" placeholder:"NAME" help:"Model to run, or to ask a server for (default: ${default})."`
 	Language string `short:"l" default:"en" placeholder:"LANG" help:"Language spoken in the files (default: ${default})."`
-	Rounds   int    `default:"5" placeholder:"N" help:"How often each file is run; medians are shown (default: ${default})."`
+	Rounds   int    `default:"5" placeholder:"N" help:"How often each file is run, or said to a live server; medians are shown (default: ${default})."`
 
 	HTTP       string        `name:"http" placeholder:"URL" help:"Load a server instead: the address of hark or of any other with OpenAI's audio API, such as http://127.0.0.1:8080."`
 	Realtime   string        `placeholder:"URL" help:"Speak to a server's live transcription instead, at the pace of speech: the address of hark or of any other with OpenAI's Realtime API, such as http://127.0.0.1:8080."`
 	Key        string        `placeholder:"KEY" help:"Key to send to the server."`
-	Clips      int           `default:"8" placeholder:"N" help:"Clients that send files of up to 30 s, each its next one when the last was answered (default: ${default})."`
-	Recordings int           `default:"2" placeholder:"N" help:"Clients that send longer files (default: ${default})."`
-	Duration   timeSpan      `default:"60s" placeholder:"TIME" help:"How long clients send requests (default: ${default})."`
-	Timeout    time.Duration `default:"10m" placeholder:"TIME" help:"A client's patience (default: ${default})."`
+	Clips      int           `default:"8" placeholder:"N" help:"With --http, clients that send files of up to 30 s, each its next one when the last was answered (default: ${default})."`
+	Recordings int           `default:"2" placeholder:"N" help:"With --http, clients that send longer files (default: ${default})."`
+	Duration   timeSpan      `default:"60s" placeholder:"TIME" help:"With --http, how long clients send requests; what is under way then is waited for (default: ${default})."`
+	Timeout    time.Duration `default:"10m" placeholder:"TIME" help:"With --http, a client's patience (default: ${default})."`
 
 	JSON bool `name:"json" help:"Print one JSON object instead of tables."`
 

@@ -19,7 +19,7 @@ import (
 // serveCmd answers requests over HTTP until it is told to stop.
 type serveCmd struct {
 	Addr      string     `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 takes a free one (default: ${default})."`
-	Model     modelNames `default:"${default_model}" placeholder:"NAME" help:"Model to serve, several times or separated by commas; the first is the one for requests that name none. Fetched if it is not here (default: ${default})."`
+	Model     modelNames `default:"${default_model}" placeholder:"NAME" help:"Model to serve, several times or separated by commas; the first is also the one for requests that name none or one of OpenAI's. Fetched if it is not here (default: ${default})."`
 	NoAliases bool       `help:"Refuse OpenAI's model names (whisper-1, ...), which otherwise mean the first model."`
 
 	KeepAlive   time.Duration `placeholder:"TIME" help:"How long a model that nobody uses stays in memory; the next request loads it again (default: for ever)."`

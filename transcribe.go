@@ -19,7 +19,7 @@ import (
 type transcribeCmd struct {
 	Files []string `arg:"" name:"file" help:"Audio files, or the sound of films: WAV, MP3, FLAC, Ogg, Opus, M4A, AAC, WebM, Matroska, MP4, AIFF, AU, CAF, and what ffmpeg takes; - is standard input."`
 
-	Model          string   `default:"${default_model}" placeholder:"NAME" help:"Model to use: a name from 'hark models list', or a folder. Fetched if it is not here (default: ${default})."`
+	Model          string   `default:"${default_model}" placeholder:"NAME" help:"Model to use: a name from 'hark models list', a folder, or a NeMo archive. Fetched if it is not here (default: ${default})."`
 	Format         string   `short:"f" enum:"text,json,verbose_json,srt,vtt,tsv" default:"text" placeholder:"FORMAT" help:"What to write: ${enum}; json is one object a line and file (default: ${default})."`
 	OutputDir      string   `short:"o" placeholder:"DIR" help:"Write a file for each input there, instead of everything to standard output."`
 	Language       string   `short:"l" placeholder:"LANG" help:"Language spoken, as a code or an English name (default: detected)."`
