@@ -3,6 +3,7 @@ package batcher
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -192,6 +193,29 @@ func TestRecordingsKeepASharedDeviceShortly(t *testing.T) {
 		if longest > c.most || longest < c.shortest {
 			t.Errorf("%+v: a batch took %.1f s", c, longest)
 		}
+	}
+}
+
+// TestSharedTurnsBesideClips: a quantum of many seconds comes in batches of one, between which other models have the device.
+func TestSharedTurnsBesideClips(t *testing.T) {
+	d := newBench(Config{RecordingsShare: 0.9, NoBackfill: true})
+	d.fixed, d.each = 0.1, [numLanes]float64{0.1, 0.2}
+	d.f.SetShared(true)
+	d.by("a", Recordings, 9_000_000, 300, "r")
+	longest, batches := 0.0, 0
+	for i := range 60 {
+		d.clip(1, fmt.Sprint("a", i), fmt.Sprint("b", i))
+		before := d.device
+		d.next()
+		if took := d.device[Recordings] - before[Recordings]; took > 0 && i > 10 {
+			longest, batches = max(longest, took), batches+1
+		}
+	}
+	if longest > 1.2 || batches < 30 {
+		t.Errorf("%d batches of recordings, the longest %.1f s, want most of 50, of a second each", batches, longest)
+	}
+	if share := d.device[Recordings] / (d.device[Clips] + d.device[Recordings]); share < 0.6 {
+		t.Errorf("recordings have %.2f of the device", share)
 	}
 }
 

@@ -7,7 +7,7 @@ const leaseWindows = 30
 // a batch at the end of the first, for it can't be asked again while windows of it run.
 const fetchWindows = 2 * leaseWindows
 
-// sharedTurn is how long a turn of recordings is to keep the device from other models, in seconds, if one window does not take longer.
+// sharedTurn is how long a batch of recordings is to keep the device from other models, in seconds, if one window does not take longer.
 const sharedTurn = 1.0
 
 // windowCharge is what a window of a recording counts for towards its caller's share, in ms; the recording's cost in
@@ -60,25 +60,25 @@ func (f *Former[W]) fillRecordings(b *Batch[W], n int, ended []*Item[W]) []*Item
 }
 
 // plan returns how many windows of recordings the turn under way may run from here, over one batch or several: what its
-// quantum has room for (rule 9).
+// quantum has room for (rule 9). On a shared device it's a batch that is soon over; what is left of the quantum comes after it.
 func (f *Former[W]) plan() int {
 	q, m := &f.quantum, &f.meters[Recordings]
 	if m.distinct == 0 {
 		m = &f.meters[Clips] // the likeliest there is
 	}
-	if !q.timed {
-		switch {
-		case !f.cur.first:
-			return 0
-		case f.shared:
-			return max(1, min(m.smallest(), m.within(sharedTurn)))
-		}
-		return m.smallest()
+	n := 0
+	switch {
+	case q.timed && f.cur.first:
+		n = f.affords(m, q.balance)
+	case q.timed:
+		n = m.within(q.balance)
+	case f.cur.first:
+		n = m.smallest()
 	}
-	if !f.cur.first {
-		return m.within(q.balance)
+	if f.shared {
+		n = min(n, max(1, m.within(sharedTurn)))
 	}
-	return f.affords(m, q.balance)
+	return n
 }
 
 // affords returns how many windows a turn of recordings that begins with so many seconds is to run: at least one.
@@ -95,7 +95,7 @@ func (f *Former[W]) affords(m *meter, seconds float64) int {
 }
 
 // saves reports whether recordings do better to leave the turn that is due to the clips, and to have its quantum after the next clip
-// turn: if a window is cheaper by far in the batch that both quanta afford.
+// turn: if a window is cheaper in the batch that both quanta afford.
 func (f *Former[W]) saves() bool {
 	q, m := &f.quantum, &f.meters[Recordings]
 	longest := longestSaved
