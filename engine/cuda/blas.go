@@ -47,8 +47,11 @@ func (m *machine) startBLAS(named string) (*blas, error) {
 		return nil, &driver.Refusal{Reason: driver.ErrNoBLAS, Detail: lib.Path(), Cause: err}
 	}
 	b := &blas{BLAS: lib}
-	b.workspace, err = m.memory.alloc(blasWorkspace)
-	return b, err
+	if b.workspace, err = m.memory.alloc(blasWorkspace); err != nil {
+		_ = m.executor.Do(lib.Stop) // that there is no room says more
+		return nil, err
+	}
+	return b, nil
 }
 
 // matmul is a product for cuBLASLt.

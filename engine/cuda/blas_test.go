@@ -139,3 +139,12 @@ func TestBLASRefusals(t *testing.T) {
 		t.Error("cuBLASLt multiplied without an algorithm")
 	}
 }
+
+// TestBLASWithoutRoom: cuBLASLt is not used without its workspace, which its algorithms count on.
+func TestBLASWithoutRoom(t *testing.T) {
+	d, gpu := emulated(t, Config{})
+	gpu.Fail("cuMemAlloc_v2", 1, int(driver.OutOfMemory))
+	if b, err := d.startBLAS(gpu.BLAS); b != nil || !errors.Is(err, engine.ErrOutOfMemory) {
+		t.Errorf("got %v, %v", b, err)
+	}
+}
