@@ -55,6 +55,7 @@ func (m *Model) runOnce(ctx context.Context, batch []engine.Window, more func(fr
 	}
 	s.queue(batch)
 	err := s.run(ctx)
+	s.leave() // windows that ended in the step that failed have their results
 	if errors.Is(err, engine.ErrOutOfMemory) {
 		m.shrink()
 	}
