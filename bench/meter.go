@@ -158,9 +158,9 @@ func (m *Meter) LSTM(dst, x, h, c engine.Tensor, w engine.LSTM, rows []int32) {
 	m.Device.LSTM(dst, x, h, c, w, rows)
 }
 
-func (m *Meter) Attention(dst, qkv engine.Tensor, lens []int, heads int) {
-	defer m.count("attention", time.Now(), 4*squares(lens)*dst.Cols)
-	m.Device.Attention(dst, qkv, lens, heads)
+func (m *Meter) Attention(dst, qkv engine.Tensor, lens []int, heads, more int) {
+	defer m.count("attention", time.Now(), 4*(squares(lens)+dst.Rows*more)*dst.Cols)
+	m.Device.Attention(dst, qkv, lens, heads, more)
 }
 
 func (m *Meter) RelativeAttention(dst, qkv engine.Tensor, lens []int, heads int, pos, bias engine.Tensor) {

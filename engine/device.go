@@ -103,9 +103,11 @@ type Device interface {
 	// No sequence may be named twice. dst must not overlap h or c; it may be x, if widths are equal.
 	LSTM(dst, x, h, c Tensor, w LSTM, rows []int32)
 
-	// Attention is self-attention without a mask within each item: qkv is [sum of lens][3D], queries,
-	// keys and values side by side; dst is [sum of lens][D]. Scores are scaled by (D/heads)^-1/2.
-	Attention(dst, qkv Tensor, lens []int, heads int)
+	// Attention is self-attention without a mask within each item: qkv is [sum of lens[i]+more][3D], queries,
+	// keys and values side by side; dst is [sum of lens][D]. In qkv an item is followed by more further rows, which are
+	// attended to as if they belonged to it, but ask nothing: their queries are not read. An item of no rows has them too.
+	// Scores are scaled by (D/heads)^-1/2.
+	Attention(dst, qkv Tensor, lens []int, heads, more int)
 	// RelativeAttention is Attention that also looks at how far a key is from its query, as Transformer-XL has it. Row r of
 	// pos [2L-1][D] is what keys stand for at the distance L-1-r of a query from them, L being at least the longest item's
 	// length; bias [2][D] is added to the queries, its row 0 where they meet keys and its row 1 where they meet positions:

@@ -15,7 +15,8 @@ const queryRows = 48
 type attentionTask struct {
 	dst, qkv   []float32
 	ldd, ldx   int
-	rows, dim  int
+	rows, keys int // of the item; of its keys and values
+	dim        int
 	heads      []headKV
 	count      int // heads in use
 	packed     bool
@@ -25,11 +26,11 @@ type attentionTask struct {
 	queryParts int // blocks of queries in an item
 }
 
-// Attention is self-attention without a mask within each item.
-func (d *Device) Attention(dst, qkv engine.Tensor, lens []int, heads int) {
+// Attention is self-attention without a mask within each item, and to the more rows behind it.
+func (d *Device) Attention(dst, qkv engine.Tensor, lens []int, heads, more int) {
 	rows := total(lens)
 	need("Attention", "dst", dst, rows, headed("Attention", dst.Cols, heads))
-	need("Attention", "qkv", qkv, rows, 3*dst.Cols)
+	need("Attention", "qkv", qkv, rows+len(lens)*more, 3*dst.Cols)
 	t := d.attentions.get()
 	t.ldd, t.ldx, t.dim, t.count, t.scale = dst.Stride, qkv.Stride, dst.Cols, heads, headScale(dst.Cols, heads)
 	for len(t.heads) < heads {
@@ -40,18 +41,21 @@ func (d *Device) Attention(dst, qkv engine.Tensor, lens []int, heads int) {
 	for i := range t.heads {
 		t.heads[i].bytes = d.bytesKV()
 	}
-	at := 0
+	at, from := 0, 0 // where an item's rows begin, in dst and in qkv
 	for _, l := range lens {
 		if l == 0 {
+			from += more
 			continue
 		}
-		t.dst, t.qkv, t.rows = floats(dst.Slice(at, at+l)), floats(qkv.Slice(at, at+l)), l
+		t.rows, t.keys = l, l+more
+		t.dst, t.qkv = floats(dst.Slice(at, at+l)), floats(qkv.Slice(from, from+t.keys))
 		t.packed = false
 		d.pool.run(heads, t)
 		t.packed = true
 		t.queryParts = ceilDiv(l, queryRows)
 		d.pool.run(heads*t.queryParts, t)
 		at += l
+		from += t.keys
 	}
 	t.dst, t.qkv = nil, nil
 	d.attentions.put(t)
@@ -61,7 +65,7 @@ func (t *attentionTask) block(worker, i int) {
 	dh := t.dim / t.count
 	if !t.packed {
 		off := i * dh
-		t.heads[i].Pack(t.qkv[t.dim+off:], t.ldx, t.qkv[2*t.dim+off:], t.ldx, t.rows, dh)
+		t.heads[i].Pack(t.qkv[t.dim+off:], t.ldx, t.qkv[2*t.dim+off:], t.ldx, t.keys, dh)
 		return
 	}
 	h, r := i/t.queryParts, i%t.queryParts*queryRows

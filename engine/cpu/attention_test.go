@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -11,37 +12,56 @@ import (
 func TestAttention(t *testing.T) {
 	onDevices(t, func(t *testing.T, d *Device) {
 		for _, c := range []struct {
-			lens       []int
-			dim, heads int
-		}{{[]int{1}, 4, 1}, {[]int{3, 0, 50, 17}, 24, 3}, {[]int{130, 60}, 64, 2}} {
+			lens             []int
+			dim, heads, more int
+		}{
+			{[]int{1}, 4, 1, 0}, {[]int{3, 0, 50, 17}, 24, 3, 0}, {[]int{130, 60}, 64, 2, 0},
+			{[]int{1}, 4, 1, 1}, {[]int{3, 0, 50, 17}, 24, 3, 7}, {[]int{0, 95, 60}, 64, 2, 37}, {[]int{5, 11}, 16, 1, 64},
+		} {
 			t.Run(fmt.Sprint(c), func(t *testing.T) {
-				r := rng()
-				var qkv, want matrix
-				for _, l := range c.lens {
-					item, out := random(r, l, 3*c.dim), newMatrix(l, c.dim)
-					dh := c.dim / c.heads
-					for i := range item {
-						for off := 0; off < c.dim; off += dh {
-							o, _ := attend(item[i], item.columns(c.dim, 2*c.dim), item.columns(2*c.dim, 3*c.dim), off, dh)
-							copy(out[i][off:], o)
-						}
+				qkv, want := attentionItems(c.lens, c.dim, c.heads, c.more)
+				x := put(t, d, qkv, 3*c.dim)
+				for _, p := range []Precision{F32, Int8, Int8Fast} {
+					d, dst := d.At(p), put(t, d, newMatrix(len(want), c.dim), c.dim)
+					d.Attention(dst, x, c.lens, c.heads, c.more)
+					got := get(t, d, dst)
+					if p == F32 {
+						want.close(t, got)
+					} else if e := relativeError(got, want.flat()); !(e <= 0.02) { // as TestPrecisionErrors
+						t.Errorf("%v: the relative error is %.4f", p, e)
 					}
-					qkv, want = append(qkv, item...), append(want, out...)
-				}
-				x, dst := put(t, d, qkv, 3*c.dim), put(t, d, newMatrix(len(want), c.dim), c.dim)
-				d.Attention(dst, x, c.lens, c.heads)
-				got := get(t, d, dst)
-				want.close(t, got)
 
-				last := c.lens[len(c.lens)-1]
-				alone := put(t, d, newMatrix(last, c.dim), c.dim)
-				d.Attention(alone, x.Slice(x.Rows-last, x.Rows), []int{last}, c.heads)
-				if !slices.Equal(get(t, d, alone), got[len(got)-last*c.dim:]) {
-					t.Error("an item alone differs from the item in a batch")
+					last := c.lens[len(c.lens)-1]
+					alone := put(t, d, newMatrix(last, c.dim), c.dim)
+					d.Attention(alone, x.Slice(x.Rows-last-c.more, x.Rows), []int{last}, c.heads, c.more)
+					if !slices.Equal(get(t, d, alone), got[len(got)-last*c.dim:]) {
+						t.Errorf("%v: an item alone differs from the item in a batch", p)
+					}
 				}
 			})
 		}
 	})
+}
+
+// attentionItems makes a batch of items, each with more rows behind it whose queries are no numbers, and what should come out.
+func attentionItems(lens []int, dim, heads, more int) (qkv, want matrix) {
+	r, dh := rng(), dim/heads
+	for _, l := range lens {
+		item, out := random(r, l+more, 3*dim), newMatrix(l, dim)
+		for i := range out {
+			for off := 0; off < dim; off += dh {
+				o, _ := attend(item[i], item.columns(dim, 2*dim), item.columns(2*dim, 3*dim), off, dh)
+				copy(out[i][off:], o)
+			}
+		}
+		for _, row := range item[l:] {
+			for c := range dim {
+				row[c] = math.NaN()
+			}
+		}
+		qkv, want = append(qkv, item...), append(want, out...)
+	}
+	return qkv, want
 }
 
 func TestCachedAttention(t *testing.T) {

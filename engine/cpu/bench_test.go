@@ -36,7 +36,7 @@ func BenchmarkAttention(b *testing.B) {
 	d := newDevice(b, 0)
 	qkv, dst := benchTensor(b, d, benchT, 3*benchWidth), benchTensor(b, d, benchT, benchWidth)
 	for b.Loop() {
-		d.Attention(dst, qkv, []int{benchT}, benchHeads)
+		d.Attention(dst, qkv, []int{benchT}, benchHeads, 0)
 	}
 }
 

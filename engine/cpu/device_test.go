@@ -72,7 +72,7 @@ func (g *decoder) run() {
 	d.AddPositions(g.conv, g.convLens, g.table)
 	d.LayerNorm(g.conv, g.conv, g.norm)
 	d.Linear(g.wide, g.conv, g.qkv, engine.NoActivation, none)
-	d.Attention(g.att, g.wide, g.convLens, testHeads)
+	d.Attention(g.att, g.wide, g.convLens, testHeads, 0)
 	d.Linear(g.conv, g.att, g.out, engine.NoActivation, g.conv)
 	d.Linear(g.seq, g.conv, g.kv, engine.NoActivation, none)
 	d.StoreCross(g.cross, 0, 0, g.seq.Slice(0, 50))

@@ -101,7 +101,7 @@ func TestPrecisionErrors(t *testing.T) {
 		dst, qkv := put(t, d, newMatrix(rows, width), width), put(t, d, random(r, rows, 3*width), 3*width)
 		d.Linear(dst, x, must(d.NewLinear(w.flat(), nil, width, width)), engine.NoActivation, engine.Tensor{})
 		linear = get(t, d, dst)
-		d.Attention(dst, qkv, []int{rows}, heads)
+		d.Attention(dst, qkv, []int{rows}, heads, 0)
 		return linear, get(t, d, dst)
 	}
 	d := newDevice(t, 2)

@@ -32,11 +32,11 @@ func widthFor(op string, widths []headWidth, dh int) headWidth {
 	panic(fmt.Sprintf("cuda: %s: heads of %d columns: the kernels have at most %d", op, dh, widths[len(widths)-1].columns))
 }
 
-// Attention is self-attention without a mask within each item. Heads may have up to 128 columns.
-func (d *Device) Attention(dst, qkv engine.Tensor, lens []int, heads int) {
+// Attention is self-attention without a mask within each item, and to the more rows behind it. Heads may have up to 128 columns.
+func (d *Device) Attention(dst, qkv engine.Tensor, lens []int, heads, more int) {
 	rows, dh := total(lens), headed("Attention", dst.Cols, heads)
 	need("Attention", "dst", dst, rows, dst.Cols)
-	need("Attention", "qkv", qkv, rows, 3*dst.Cols)
+	need("Attention", "qkv", qkv, rows+len(lens)*more, 3*dst.Cols)
 	if rows == 0 {
 		return
 	}
@@ -45,7 +45,7 @@ func (d *Device) Attention(dst, qkv engine.Tensor, lens []int, heads int) {
 	defer d.mu.Unlock()
 	d.enter()
 	s := d.stretches(lens, w.queries)
-	args := append(from[:], s.starts, s.cuts, i32(s.items), i32(dst.Cols), i32(heads), flt(scoreScale(dh)))
+	args := append(from[:], s.starts, s.cuts, i32(s.items), i32(more), i32(dst.Cols), i32(heads), flt(scoreScale(dh)))
 	d.launch(fmt.Sprint("attention", w.columns, d.working().suffix()), dim3{X: s.count, Y: heads, Z: 1}, along(attentionThreads), 0,
 		append(args, to[:]...)...)
 }

@@ -58,31 +58,52 @@ func (b *bench) alone(what string, whole engine.Tensor, rows int, run func(dst e
 func TestAttention(t *testing.T) {
 	onBoth(t, func(b *bench) {
 		for _, c := range []struct {
-			lens       []int
-			dim, heads int
-		}{{[]int{1}, 4, 1}, {[]int{3, 0, 50, 17}, 24, 3}, {[]int{130, 65, 64}, 64, 1}, {[]int{129, 40}, 192, 2}, {nil, 8, 1}} {
+			lens             []int
+			dim, heads, more int
+		}{
+			{[]int{1}, 4, 1, 0}, {[]int{3, 0, 50, 17}, 24, 3, 0}, {[]int{130, 65, 64}, 64, 1, 0}, {[]int{129, 40}, 192, 2, 0}, {nil, 8, 1, 0},
+			{[]int{3, 0, 50, 17}, 24, 3, 7}, {[]int{0, 70, 130, 5}, 64, 1, 64}, {[]int{33, 40}, 192, 2, 37},
+		} {
 			for i, l := range attentionLayouts {
 				rows, last := total(c.lens), 0
 				if len(c.lens) > 0 {
 					last = c.lens[len(c.lens)-1]
 				}
-				x := b.put(b.random(rows*3*c.dim), rows, 3*c.dim, l)
+				all := rows + len(c.lens)*c.more
+				x := b.put(b.attentionItems(c.lens, c.dim, c.more), all, 3*c.dim, l)
 				b.inBothOrders(func(order string) {
 					dst := b.blank(rows, c.dim, attentionLayouts[(i+1)%len(attentionLayouts)])
-					b.do(func(d engine.Device, on func(pair) engine.Tensor) { d.Attention(on(dst), on(x), c.lens, c.heads) })
+					b.do(func(d engine.Device, on func(pair) engine.Tensor) {
+						d.Attention(on(dst), on(x), c.lens, c.heads, c.more)
+					})
 					what := fmt.Sprint(c, l, order)
 					b.near(what, dst, 2)
 					b.alone(what, dst.gpu, last, func(dst engine.Tensor) {
-						b.gpu.Attention(dst, x.gpu.Slice(rows-last, rows), []int{last}, c.heads)
+						b.gpu.Attention(dst, x.gpu.Slice(all-last-c.more, all), []int{last}, c.heads, c.more)
 					})
 				})
 			}
 		}
 		x := b.blank(2, 3*130, layout{8, 0, false})
-		if !panics(func() { b.gpu.Attention(b.blank(2, 130, layout{8, 0, false}).gpu, x.gpu, []int{2}, 1) }) {
+		if !panics(func() { b.gpu.Attention(b.blank(2, 130, layout{8, 0, false}).gpu, x.gpu, []int{2}, 1, 0) }) {
 			t.Error("a head of 130 columns: no panic")
 		}
 	})
+}
+
+// attentionItems is a batch of items as Attention takes them. The queries of the rows behind an item are no numbers.
+func (b *bench) attentionItems(lens []int, dim, more int) []float32 {
+	var values []float32
+	for _, l := range lens {
+		item := b.random((l + more) * 3 * dim)
+		for r := l; r < l+more; r++ {
+			for c := range dim {
+				item[r*3*dim+c] = float32(math.NaN())
+			}
+		}
+		values = append(values, item...)
+	}
+	return values
 }
 
 // TestAttentionPeaks has scores far apart, so that what came before a greater one must decay to nothing.
@@ -97,7 +118,7 @@ func TestAttentionPeaks(t *testing.T) {
 		}
 		values = b.rounded(values)
 		x, dst := b.put(values, rows, 3*dim, layout{8, 0, false}), b.blank(rows, dim, layout{8, 0, false})
-		b.do(func(d engine.Device, on func(pair) engine.Tensor) { d.Attention(on(dst), on(x), []int{rows}, 1) })
+		b.do(func(d engine.Device, on func(pair) engine.Tensor) { d.Attention(on(dst), on(x), []int{rows}, 1, 0) })
 		b.near("peaks", dst, 2)
 	})
 }

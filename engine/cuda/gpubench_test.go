@@ -114,7 +114,7 @@ func BenchmarkGPUAttention(b *testing.B) {
 			const length, heads, width = 1500, 20, 1280
 			rows, lens := windows*length, slices.Repeat([]int{length}, windows)
 			qkv, out := halves(d, rows, 3*width), halves(d, rows, width)
-			timed(b, d, work{4 * float64(rows*length*width), 8 * float64(rows*width)}, func() { d.Attention(out, qkv, lens, heads) })
+			timed(b, d, work{4 * float64(rows*length*width), 8 * float64(rows*width)}, func() { d.Attention(out, qkv, lens, heads, 0) })
 		})
 		b.Run(fmt.Sprintf("conformer/%d", windows), func(b *testing.B) {
 			const length, heads, width = 375, 8, 1024

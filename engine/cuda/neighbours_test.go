@@ -31,7 +31,7 @@ func TestNeighbours(t *testing.T) {
 			lens        []int // of dst
 			run         func(dst, x engine.Tensor, lens []int)
 		}{
-			"Attention": {3 * dim, dim, lens, func(dst, x engine.Tensor, lens []int) { b.gpu.Attention(dst, x, lens, heads) }},
+			"Attention": {3 * dim, dim, lens, func(dst, x engine.Tensor, lens []int) { b.gpu.Attention(dst, x, lens, heads, 0) }},
 			"RelativeAttention": {3 * dim, dim, lens, func(dst, x engine.Tensor, lens []int) {
 				b.gpu.RelativeAttention(dst, x, lens, heads, pos.gpu, bias.gpu)
 			}},

@@ -121,7 +121,7 @@ func (e *encoder) run(frames []int, tap func(stage string, t engine.Tensor)) eng
 	for i := range e.layers {
 		l := &e.layers[i]
 		e.dev.NormLinear(qkv, h, x, l.attNorm, l.qkv, engine.NoActivation)
-		e.dev.Attention(att, qkv, positions, e.heads)
+		e.dev.Attention(att, qkv, positions, e.heads, 0)
 		e.dev.Linear(x, att, l.out, engine.NoActivation, x)
 		e.dev.NormLinear(ff, h, x, l.ffNorm, l.fc1, engine.GELU)
 		e.dev.Linear(x, ff, l.fc2, engine.NoActivation, x)
