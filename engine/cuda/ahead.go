@@ -126,9 +126,9 @@ func (d *Device) bring(list []engine.Continuation) (*texts, error) {
 		*part.at = at
 		at += driver.DevicePtr(4 * len(part.words))
 	}
-	raw := d.pages.take(d, 4*len(words))
+	raw := make([]byte, 4*len(words))
 	putWords(raw, words)
-	d.copyUp(d.ahead.state.address(), raw)
+	d.sendBytes(d.ahead.state.address(), raw)
 	return t, nil
 }
 
@@ -215,7 +215,7 @@ func (d *Device) choosing(t *texts, logits engine.Tensor, step int) {
 	})
 }
 
-// chosen waits for a step's choices, but not for the steps behind it.
+// chosen waits for a step's choices, but not for the steps behind it, and without the lock, so that others may queue work meanwhile.
 func (d *Device) chosen(t *texts, step int) ([]engine.Choice, error) {
 	slot := &d.ahead.slots[step%stepsUnderWay]
 	d.fail(d.executor.Do(func(c *driver.Context) error {
@@ -224,7 +224,10 @@ func (d *Device) chosen(t *texts, step int) ([]engine.Choice, error) {
 		}
 		return c.SynchronizeEvent(slot.done)
 	}))
-	if err := d.takeFailure(); err != nil {
+	d.mu.Lock()
+	err := d.takeFailure()
+	d.mu.Unlock()
+	if err != nil {
 		return nil, err
 	}
 	return readChoices(slot.bytes, t.count, 1), nil

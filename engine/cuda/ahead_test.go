@@ -5,6 +5,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -181,6 +182,25 @@ func TestAheadSteps(t *testing.T) {
 				t.Errorf("at choice %d: %+v", i, c)
 			}
 		}
+	}
+}
+
+// TestAheadMuchState: what is known of texts may be more than fits a page.
+func TestAheadMuchState(t *testing.T) {
+	d, _ := emulated(t, Config{})
+	const room = pageBytes/4 + 100
+	uniforms := make([]float32, room)
+	uniforms[room-1] = 0.25
+	text := engine.Continuation{Written: []int32{1}, Rule: engine.Rule{Temperature: 1}, Uniforms: uniforms, Room: room}
+	at, err := d.bring([]engine.Continuation{text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	last, err := d.fetch(at.draws+4*(room-2), 4)
+	if err != nil || math.Float32frombits(word(last, 0)) != 0.25 {
+		t.Errorf("the last draw: %v, %v", last, err)
 	}
 }
 

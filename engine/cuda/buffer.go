@@ -103,14 +103,18 @@ func (d *Device) placeBytes(raw []byte, f format) (*buffer, error) {
 	if err != nil {
 		return nil, err
 	}
-	for at := b.address(); len(raw) > 0; {
-		n := min(len(raw), pageBytes)
-		src := d.pages.take(d, n)
-		copy(src, raw)
-		d.copyUp(at, src)
-		at, raw = at+driver.DevicePtr(n), raw[n:]
-	}
+	d.sendBytes(b.address(), raw)
 	return b, nil
+}
+
+// sendBytes queues the copying of bytes to the GPU. They are read before it returns. The lock is held.
+func (d *Device) sendBytes(to driver.DevicePtr, raw []byte) {
+	for len(raw) > 0 {
+		src := d.pages.take(d, min(len(raw), pageBytes))
+		copy(src, raw)
+		d.copyUp(to, src)
+		to, raw = to+driver.DevicePtr(len(src)), raw[len(src):]
+	}
 }
 
 // send queues the copying of values to the GPU. They are read before it returns. The lock is held.

@@ -5,6 +5,7 @@ package cuda
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"hark/engine"
@@ -72,6 +73,34 @@ func TestLargeCopies(t *testing.T) {
 		}
 	}
 	d.Free(b)
+}
+
+// TestPinnedMemoryRefused: an upload that finds no pinned memory, for its first page or a later one, fails, and the next one does not.
+func TestPinnedMemoryRefused(t *testing.T) {
+	for refused := range pageCount {
+		d, gpu := emulated(t, Config{})
+		const n = pageCount * pageBytes / 4
+		m := engine.NewTensor(must(d.AllocSingle(n)), 1, n)
+		if err := d.Sync(); err != nil {
+			t.Fatal(err)
+		}
+		gpu.Fail("cuMemHostAlloc", refused+1, int(driver.OutOfMemory))
+		d.Upload(m, make([]float32, n))
+		if err := d.Sync(); !errors.Is(err, engine.ErrOutOfMemory) {
+			t.Errorf("page %d: got %v", refused, err)
+		}
+		sent, got := make([]float32, n), make([]float32, n)
+		for i := range sent {
+			sent[i] = float32(i % 1000)
+		}
+		d.Upload(m, sent)
+		if err := d.Download(got, m); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, sent) {
+			t.Errorf("page %d: what goes up afterwards is not what comes back", refused)
+		}
+	}
 }
 
 // TestHalf goes through all halves, and what lies between two of them.

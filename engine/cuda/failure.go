@@ -49,7 +49,8 @@ func (d *Device) failed() bool {
 	return d.failures.first != nil || d.lost.Load() != nil
 }
 
-// takeFailure returns the first failure and forgets it, unless the device is lost.
+// takeFailure returns the first failure and forgets it, unless the device is lost. The lock is held: an operation half of which was
+// dropped must not go on as if nothing had been.
 func (d *Device) takeFailure() error {
 	d.failures.mu.Lock()
 	defer d.failures.mu.Unlock()

@@ -15,70 +15,49 @@ const (
 // pages is the host's pinned memory on its way to the GPU. One page is filled after another; one whose copies are under way is not
 // touched. All but the pages' contents belongs to whoever holds the device's lock.
 type pages struct {
-	page [pageCount]page
+	page [pageCount]slot
 	at   int // the page being filled
 	used int // bytes of it
-}
-
-// page is one stretch of pinned memory.
-type page struct {
-	bytes []byte
-	done  driver.Event // behind the last copy from it; 0: it was never left
-	left  bool
 }
 
 // take returns n bytes, at most pageBytes, to be filled before they are queued for copying.
 func (p *pages) take(d *Device, n int) []byte {
 	n16 := (n + 15) &^ 15
 	if p.page[p.at].bytes == nil || p.used+n16 > pageBytes {
-		p.turn(d)
-	}
-	if p.page[p.at].bytes == nil { // the device has failed: nothing will be copied
-		return make([]byte, n)
+		if err := p.turn(d); err != nil {
+			d.fail(err)
+			return make([]byte, n) // nothing will be copied
+		}
 	}
 	b := p.page[p.at].bytes[p.used:][:n:n]
 	p.used += n16
 	return b
 }
 
-// turn leaves the page and waits until the next one is free.
-func (p *pages) turn(d *Device) {
+// turn leaves the page and waits until the next one is free. Where it fails, no page has room.
+func (p *pages) turn(d *Device) error {
 	d.flush()
+	p.used = pageBytes
 	err := d.executor.Do(func(c *driver.Context) error {
 		if old := &p.page[p.at]; old.bytes != nil {
 			if err := c.RecordEvent(old.done, d.stream); err != nil {
 				return err
 			}
-			old.left = true
 			p.at = (p.at + 1) % pageCount
 		}
-		next := &p.page[p.at]
-		if next.bytes == nil {
-			var err error
-			if next.done, err = c.NewEvent(false); err != nil {
-				return err
-			}
-			next.bytes, err = c.HostAlloc(pageBytes)
-			return err
-		}
-		if next.left {
-			return c.SynchronizeEvent(next.done)
-		}
-		return nil
+		return p.page[p.at].ready(c, pageBytes)
 	})
-	p.used = 0
-	d.fail(err)
+	if err == nil {
+		p.used = 0
+	}
+	return err
 }
 
 // close gives the pages back, after all copies.
 func (p *pages) close(c *driver.Context) {
 	for i := range p.page {
-		if p.page[i].bytes != nil {
-			_ = c.HostFree(p.page[i].bytes) // at the end nobody is left to be told
-			_ = c.DestroyEvent(p.page[i].done)
-		}
+		p.page[i].close(c)
 	}
-	*p = pages{}
 }
 
 // putWords writes words as the GPU reads them.

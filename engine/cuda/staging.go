@@ -23,10 +23,10 @@ type staging struct {
 	last  []byte // what was last copied to the block
 }
 
-// slot is pinned memory for one copy at a time.
+// slot is pinned memory that is not touched while copies from it, or to it, are under way.
 type slot struct {
 	bytes []byte
-	done  driver.Event // behind the last copy
+	done  driver.Event // behind the last of them; 0: none was made
 }
 
 // send queues the copying of contents to the block, unless they are there from the last time: steps that the GPU decodes by itself stage the
@@ -48,14 +48,16 @@ func (s *staging) send(c *driver.Context, contents []byte, stream driver.Stream)
 	return c.RecordEvent(slot.done, stream)
 }
 
-// ready makes the slot, of so many bytes, or waits until it's free.
+// ready makes the slot, of so many bytes, or waits until it's free. What fails may be tried again.
 func (s *slot) ready(c *driver.Context, bytes int) error {
 	if s.bytes != nil {
 		return c.SynchronizeEvent(s.done)
 	}
 	var err error
-	if s.done, err = c.NewEvent(false); err != nil {
-		return err
+	if s.done == 0 {
+		if s.done, err = c.NewEvent(false); err != nil {
+			return err
+		}
 	}
 	s.bytes, err = c.HostAlloc(bytes)
 	return err
@@ -65,6 +67,8 @@ func (s *slot) ready(c *driver.Context, bytes int) error {
 func (s *slot) close(c *driver.Context) {
 	if s.bytes != nil {
 		_ = c.HostFree(s.bytes) // at the end nobody is left to be told
+	}
+	if s.done != 0 {
 		_ = c.DestroyEvent(s.done)
 	}
 }
