@@ -29,7 +29,7 @@ func (s *Store) Accept(n New) (j *Job, fresh bool, err error) {
 		return old, false, err
 	}
 	defer s.index.unclaim(n.Owner, n.Key)
-	if err := s.reserve(int64(len(n.Request))); err != nil {
+	if err := s.reserve(n.Audio.Bytes(), int64(len(n.Request))); err != nil {
 		return nil, false, err
 	}
 	j = n.Job.clone()
@@ -78,25 +78,29 @@ func (s *Store) Find(owner, key string) (*Job, bool) {
 
 // Room returns an error if no further job would be accepted now: ErrTooMany or a *FullError.
 func (s *Store) Room() error {
-	if err := s.reserve(0); err != nil {
+	if err := s.reserve(0, 0); err != nil {
 		return err
 	}
 	s.unreserve(0)
 	return nil
 }
 
-// full is the error for want of room for so many bytes in all.
-func (s *Store) full(bytes int64) *FullError {
-	return &FullError{Max: s.cfg.MaxBytes, Never: bytes > s.cfg.MaxBytes, Kept: s.index.kept()+bytes > s.cfg.MaxBytes}
+// MaxBytes is what all jobs may take on disk.
+func (s *Store) MaxBytes() int64 { return s.cfg.MaxBytes }
+
+// full is the error for want of room for a job of so many bytes.
+func (s *Store) full(audio, request int64) *FullError {
+	fits := max(0, s.cfg.MaxBytes-request)
+	return &FullError{Max: s.cfg.MaxBytes, Fits: fits, Never: audio > fits, Kept: s.index.kept()+audio > fits}
 }
 
-// reserve takes a place for a job, and room for its request.
-func (s *Store) reserve(bytes int64) error {
-	if !s.index.take(bytes, s.cfg.MaxBytes) {
-		return s.full(bytes)
+// reserve takes a place for a job, and room for its request beside its audio, which has its room.
+func (s *Store) reserve(audio, request int64) error {
+	if !s.index.take(request, s.cfg.MaxBytes) {
+		return s.full(audio, request)
 	}
 	if !s.index.enter(s.cfg.MaxOpen) {
-		s.index.give(bytes)
+		s.index.give(request)
 		return ErrTooMany
 	}
 	return nil

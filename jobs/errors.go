@@ -25,7 +25,9 @@ var (
 // FullError says that there's no room within Config.MaxBytes.
 type FullError struct {
 	Max int64
-	// Never says that one audio alone needs more, so that waiting doesn't help.
+	// Fits is the longest audio in bytes that has room once no other job has any.
+	Fits int64
+	// Never says that the audio is longer, so that waiting doesn't help.
 	Never bool
 	// Kept says that what is kept of jobs that are over leaves too little room, so that it takes until some expire or are deleted.
 	Kept bool

@@ -29,7 +29,7 @@ func (s *Store) Receive() (*Incoming, error) {
 func (in *Incoming) Write(p []byte) (int, error) {
 	n := int64(len(p))
 	if !in.store.index.take(n, in.store.cfg.MaxBytes) {
-		return 0, in.store.full(in.bytes + n)
+		return 0, in.store.full(in.bytes+n, 0)
 	}
 	in.bytes += n
 	return in.file.Write(p)
@@ -38,8 +38,13 @@ func (in *Incoming) Write(p []byte) (int, error) {
 // File is what was received so far. Its offset is its end: read it by ReadAt.
 func (in *Incoming) File() *os.File { return in.file }
 
-// Bytes is how much there is.
-func (in *Incoming) Bytes() int64 { return in.bytes }
+// Bytes is how much there is; 0 of nil.
+func (in *Incoming) Bytes() int64 {
+	if in == nil {
+		return 0
+	}
+	return in.bytes
+}
 
 // settle writes the audio through to the disk and puts it where the job id has it.
 func (in *Incoming) settle(id string) error {

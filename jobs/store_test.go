@@ -217,6 +217,14 @@ func TestBounds(t *testing.T) {
 	if _, _, err := s.Accept(New{Request: make([]byte, 61)}); !errors.As(err, &full) {
 		t.Errorf("a large request: got %v, want a *FullError", err)
 	}
+	in, err = s.Receive()
+	check(t, err)
+	_, err = in.Write(make([]byte, 50))
+	check(t, err)
+	if _, _, err := s.Accept(New{Audio: in, Request: make([]byte, 51)}); !errors.As(err, &full) || !full.Never || full.Fits != 49 {
+		t.Errorf("50 bytes of audio beside 51 of request: got %+v, want never, and 49 that fit", full)
+	}
+	in.Drop()
 	if got := s.Stats(); got.Bytes != 40 || got.Jobs[Queued] != 1 || got.Jobs[Cancelled] != 1 {
 		t.Errorf("got %+v", got)
 	}

@@ -265,10 +265,11 @@ func spoolFailed(err error) *apiError {
 	if full := (*jobs.FullError)(nil); errors.As(err, &full) {
 		switch {
 		case full.Never:
-			return fileTooLarge(full.Max)
+			return fileTooLarge(full.Fits)
 		case full.Kept:
 			return &apiError{status: http.StatusInsufficientStorage, code: "storage_full", retry: retryNever, cause: cause,
-				message: "the results that this server keeps leave no room for the job: delete jobs that are over (DELETE /v1/jobs/{id}), or wait until some have expired"}
+				message: fmt.Sprintf("the results that this server keeps leave no room for the job: delete jobs that are over (DELETE /v1/jobs/{id}), or wait until some have expired, which makes room for a file of up to %d bytes (%s)",
+					full.Fits, byteSize(full.Fits))}
 		}
 		return &apiError{status: http.StatusInsufficientStorage, code: "storage_full", retry: retrySoon, cause: cause,
 			message: "the jobs of this server take up all the room that they may have: try again after the seconds that Retry-After says"}

@@ -451,6 +451,11 @@ func TestJobsFull(t *testing.T) {
 	if kept.header.Get("X-Should-Retry") != "false" || kept.header.Get("Retry-After") != "" {
 		t.Errorf("kept results are in the way: %v", kept.header)
 	}
+	// But what doesn't fit even then isn't told to wait for it: by its length, or as soon as that shows.
+	js.post(t, "/v1/jobs", make([]byte, len(clip)+maxFieldsBytes+2000)).wantError(t, 413, "file_too_large", "file")
+	if !strings.Contains(string(kept.body), fmt.Sprintf("up to %d bytes", len(clip)+1000)) {
+		t.Errorf("what would fit is not told: %s", kept.body)
+	}
 	js.request(t, "DELETE", done.URL, "", nil)
 	accepted(t, js.post(t, "/v1/jobs", clip))
 

@@ -76,6 +76,10 @@ func (o *office) accept(r *http.Request, d dialect) (*reply, error) {
 	if j, ok := o.store.Find(owner, key); ok {
 		return o.answer(r, j, nil)
 	}
+	limit := min(s.cfg.MaxUploadBytes, o.store.MaxBytes())
+	if err := checkLength(r, limit); err != nil { // before all: what never fits is not to wait for room
+		return nil, err
+	}
 	if err := o.store.Room(); err != nil {
 		return nil, jobRefused(err)
 	}
@@ -89,7 +93,7 @@ func (o *office) accept(r *http.Request, d dialect) (*reply, error) {
 		if incoming, err = o.store.Receive(); err != nil {
 			return nil, spoolFailed(err)
 		}
-		return &spool{file: incoming.File(), into: incoming, limit: s.cfg.MaxUploadBytes, share: &s.memory}, nil
+		return &spool{file: incoming.File(), into: incoming, limit: limit, share: &s.memory}, nil
 	}})
 	if err != nil {
 		return nil, err
