@@ -275,6 +275,16 @@ func TestFFmpegMisbehaves(t *testing.T) {
 			heard("undecoded: ffmpeg left out parts of it: dtx mode is not implemented")},
 		{"a byte of padding", `printf ` + auHeader + `; head -c 40000 /dev/zero; printf '[gsm_ms @ 0x1] [error] Packet is too small\n[error] Error while decoding stream #0:0: Invalid data\n' >&2`, 0,
 			func(pcm *PCM, err error) bool { return err == nil && len(pcm.Info.Faults) == 0 }},
+		{"damage beside a pause", `printf ` + auHeader + `; head -c 40000 /dev/zero
+			damage() { printf '[amrnb @ 0x1] [error] Corrupt bitstream\n[error] Error while decoding stream #0:0: Invalid data\n'; }
+			pause() { printf '[amrnb @ 0x1] [warning] dtx mode is not implemented. Update\n[error] Error while decoding stream #0:0: Not yet implemented\n'; for i in 1 2 3 4 5 6 7; do damage; done; }
+			{ damage; pause; pause; damage; damage; } >&2`, 0,
+			func(pcm *PCM, err error) bool {
+				return err == nil && slices.Equal(pcm.Info.Faults, []string{
+					"undecoded: ffmpeg left out parts of it: dtx mode is not implemented", "damaged: ffmpeg tells of 3 errors beside those"})
+			}},
+		{"a packet in part", `printf ` + auHeader + `; head -c 40000 /dev/zero; printf '[warning] file:/proc/self/fd/3: corrupt input packet in stream 0\n[gsm_ms @ 0x1] [error] Packet is too small\n[error] Error while decoding stream #0:0: Invalid data\n' >&2`, 0,
+			heard("damaged: ffmpeg tells of packets that are not whole, as where a file is cut short")},
 		{"two bad packets", `printf ` + auHeader + `; head -c 40000 /dev/zero; printf '[x @ 0x1] [error] bad\n[error] Error while decoding stream #0:0: Invalid data\n[x @ 0x1] [error] worse\n[error] Error submitting packet to decoder: Invalid data\n' >&2`, 0,
 			heard("damaged: ffmpeg tells of 2 errors, the last: worse")},
 		{"another form's track", `echo '[info]   Stream #0:0: Audio: wmav2, 44100 Hz, stereo' >&2; exit 1`, 0, refusedWith("wmav2")},
@@ -401,6 +411,21 @@ func TestFFmpegReadsTheUpload(t *testing.T) {
 		_, err := Decode(context.Background(), c.r, Options{FFmpeg: f, Storage: Storage{Dir: t.TempDir()}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %q", err, c.want)
+		}
+	}
+}
+
+// TestFFmpegCut: a file that is cut short has a fault, a whole one none, though it ends in a byte of padding.
+func TestFFmpegCut(t *testing.T) {
+	f := realFFmpeg(t)
+	whole := readFile(t, sharedPath(t, "audio", "formats", "wav-gsm610-8k.wav"))
+	for size, damaged := range map[int]bool{len(whole): false, len(whole) * 2 / 3: true} {
+		pcm, err := Decode(context.Background(), bytes.NewReader(whole[:size]), Options{FFmpeg: f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(pcm.Info.Faults) > 0; got != damaged {
+			t.Errorf("%d bytes of %d: faults %q", size, len(whole), pcm.Info.Faults)
 		}
 	}
 }

@@ -92,8 +92,13 @@ func (l *ffmpegLog) complain(s *sink, exit error) {
 	switch {
 	case exit != nil:
 		s.faults("truncated: ffmpeg ended early: " + l.why(exit))
+	case l.corrupt:
+		s.faults("damaged: ffmpeg tells of packets that are not whole, as where a file is cut short")
 	case l.errors > 0 && l.unable != "":
 		s.faults("undecoded: ffmpeg left out parts of it: " + l.unable)
+		if l.errors > l.unpaused && l.unpaused > 0 {
+			s.faults(fmt.Sprintf("damaged: ffmpeg tells of %d errors beside those", l.unpaused))
+		}
 	case l.errors == 1 && strings.HasPrefix(l.message, "Packet is too small"): // what is left behind the last whole block, as a byte of padding
 	case l.errors > 0:
 		s.faults(fmt.Sprintf("damaged: ffmpeg tells of %d errors, the last: %s", l.errors, l.message))

@@ -37,6 +37,9 @@ type ffmpegLog struct {
 	message   string // the last of them in the decoder's words, else the last line of all
 	told      bool   // the decoder has said what was wrong with a packet, and ffmpeg is about to say that there was
 	unable    string // the first thing that ffmpeg says it can't do; what it calls errors may be due to that
+	corrupt   bool   // a packet came in part, as where a file is cut short
+	pause     int    // errors that the pause which goes on still explains
+	unpaused  int    // errors that no pause explains
 }
 
 // ffmpegStream is an audio stream as ffmpeg describes it; what it does not say is empty.
@@ -55,6 +58,8 @@ var (
 	logStream = regexp.MustCompile(`^\s*Stream #0:(\d{1,6})(?:\[0x[0-9a-f]+\])?(?:\(([^()]{1,40})\))?: Audio: (\w{1,40})(.*)$`)
 	logForm   = regexp.MustCompile(`, (\d{1,7}) Hz, ([^,]{1,40})`)
 	logUnable = regexp.MustCompile(`[Nn]ot (yet )?implemented`)
+	logDTX    = regexp.MustCompile(`^dtx mode is not implemented`)
+	logBroken = regexp.MustCompile(`: corrupt input packet in stream \d+$`)
 	logPacket = regexp.MustCompile(`^Error (while decoding stream|submitting packet to decoder)`)
 	logMapped = regexp.MustCompile(`^\s*Stream #0:(\d{1,6}) -> #0:0`)
 )
@@ -90,6 +95,12 @@ func (l *ffmpegLog) end() {
 		l.unable = logMessage(line[:unable[1]])
 	}
 	switch {
+	case logDTX.MatchString(line):
+		l.pause = pauseErrors
+	case logBroken.MatchString(line):
+		l.corrupt = true
+	}
+	switch {
 	case failed:
 		l.wrong(line)
 	case l.errors == 0 && strings.TrimSpace(line) != "":
@@ -98,12 +109,21 @@ func (l *ffmpegLog) end() {
 	l.describe(line)
 }
 
+// pauseErrors is how many errors follow when ffmpeg 4 to 7 meets a frame of AMR that describes a pause's noise, which it can't make: the
+// frame, and the empty ones up to the next, which comes after eight (3GPP TS 26.093, section 5.1.2).
+const pauseErrors = 8
+
 // wrong takes an error. Of a packet there are two lines: what is wrong with it, from its decoder, and that it is.
 func (l *ffmpegLog) wrong(line string) {
 	packet := logPacket.MatchString(line)
 	if !packet || !l.told {
 		l.errors++
 		l.message = logMessage(line)
+		if l.pause == 0 {
+			l.unpaused++
+		} else {
+			l.pause--
+		}
 	}
 	l.told = !packet
 }
