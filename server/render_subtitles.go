@@ -75,6 +75,10 @@ func renderText(res *engine.Result) []byte {
 func inWholeMillis(seconds float64) int64 { return int64(math.Round(seconds * 1000)) }
 
 // renderSRT writes SubRip: a number from 1, the times with a decimal comma, the text, an empty line.
+//
+// Where speakers of several channels speak at once, their cues overlap, as those of WebVTT may (section 3.1, "WebVTT caption or subtitle
+// cue"). SubRip has no specification; VLC, mpv and what ffmpeg makes of it show both, and WhisperX writes them so too. A player that shows
+// one at a time goes on to the later one, which is all that cutting the earlier one short would come to anywhere.
 func renderSRT(res *engine.Result, duration float64) []byte {
 	var b strings.Builder
 	for i, c := range cues(res, duration) {

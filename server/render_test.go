@@ -42,6 +42,22 @@ func TestRenderSubtitles(t *testing.T) {
 	}
 }
 
+// TestRenderOverlap: where speakers speak at once, both are shown for as long as they do.
+func TestRenderOverlap(t *testing.T) {
+	res := &engine.Result{Segments: []engine.Segment{
+		{Start: 0, End: 8, Text: " And so it went on.", Speaker: "0"},
+		{Start: 3, End: 3.5, Text: " Yes.", Speaker: "1"},
+	}}
+	for format, want := range map[Format]string{
+		SRT: "1\n00:00:00,000 --> 00:00:08,000\nSpeaker 0: And so it went on.\n\n2\n00:00:03,000 --> 00:00:03,500\nSpeaker 1: Yes.\n\n",
+		VTT: "WEBVTT\n\n00:00:00.000 --> 00:00:08.000\n<v Speaker 0>And so it went on.\n\n00:00:03.000 --> 00:00:03.500\n<v Speaker 1>Yes.\n\n",
+	} {
+		if got, err := Render(format, res, 10, engine.Transcribe, Detail{}); err != nil || string(got) != want {
+			t.Errorf("%s: got %q, %v, want %q", format, got, err, want)
+		}
+	}
+}
+
 func TestRenderVerbose(t *testing.T) {
 	got, err := Render(VerboseJSON, heard(), heardDuration, engine.Transcribe, Detail{Segments: true, Words: true})
 	want := `{"task":"transcribe","language":"german","duration":3725.123,"text":"Guten Tag.   a < b & c --> d\n\ne\tf","segments":[` +
