@@ -61,12 +61,13 @@
 // The default. Rules 1, 6 and 7 hold, but for what rule 9 says of turns; the others give way to these.
 //
 //  9. Quantum. A turn of recordings is so much device time: share / (1 − share) × what the clip turn before it took, in
-//     whole windows, at least one; what that gives too much or too little is settled in the next. Where one more
-//     window costs next to nothing (rule 13) a batch is filled up. A lane without work gives its turn away: while no
-//     clips compete a turn is one batch, no larger than the device needs to be used well, since a clip may come. Where
-//     windows cost less in the batch that one more quantum affords, recordings leave their turn to the clips and have
-//     both quanta in the next: after three clip turns at the latest, and for no more than 2 s. Two of three clips then
-//     meet no recording.
+//     whole windows; what that gives too much or too little is settled in the next. Where one more window costs next to
+//     nothing (rule 13) a batch is filled up. A lane without work gives its turn away: while no clips compete a turn is one
+//     batch, no larger than the device needs to be used well, since a clip may come. Where one window after each clip turn
+//     is more than that, recordings leave turns to the clips until their quanta afford one: clips take no more than
+//     (1 − share) / share × what that window and the recordings' turn before took, and one turn. Where windows cost less
+//     in the batch that one more quantum affords, recordings leave their turn to the clips and have both quanta in the
+//     next: after three clip turns at the latest, and for no more than 2 s. Two of three clips then meet no recording.
 //  10. A turn goes on with the next recording when one is finished. A recording keeps the lane for 30 windows, then goes to
 //     its tail, so that a short one never waits for a long one.
 //  11. A clip turn is one batch: owed first, then cheapest. It is formed when the device is free, never earlier. A clip

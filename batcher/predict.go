@@ -83,10 +83,11 @@ func (f *Former[W]) clipsPerTurn() int {
 func (f *Former[W]) predictRecording(costMillis int64, now time.Time) time.Duration {
 	windows := int(max(1, math.Ceil(float64(costMillis)/windowCharge)))
 	m, turn := &f.meters[Recordings], f.turnLength[Recordings]
-	if f.clips.n == 0 || turn == 0 {
+	clipsRun := f.running != nil && f.running.Lane == Clips // who asked for them will most likely ask again
+	if f.clips.n == 0 && !clipsRun || turn == 0 {
 		return duration(f.inBatches(m, windows) + f.runsOn(now))
 	}
-	turns := math.Ceil(float64(windows) / float64(max(m.within(turn), 1)))
+	turns := math.Ceil(float64(windows) * m.price(max(m.within(turn), 1)) / turn)
 	return duration(f.runsOn(now) + turns*(turn+(1+f.quantum.passes)*f.turnLength[Clips]))
 }
 

@@ -1,7 +1,7 @@
 package batcher
 
 const (
-	// savedTurns is how many turns in a row recordings may leave to the clips.
+	// savedTurns is how many turns in a row recordings may leave to the clips for a better price.
 	savedTurns = 2
 	// longestSaved is the most that a saved quantum comes to, in seconds, since clips wait that long.
 	longestSaved = 2.0
@@ -32,15 +32,18 @@ func (q *quantum) begin(contested bool) {
 	q.saved, q.passed = 0, 0
 }
 
+// each is what a clip turn like the last one gives recordings.
+func (q *quantum) each() float64 { return q.ratio * q.clipTurn }
+
 // due is what a turn of recordings would have now.
 func (q *quantum) due() float64 {
-	size := q.saved + q.ratio*q.clipTurn
+	size := q.saved + q.each()
 	return size + min(max(q.carry, -size), size)
 }
 
 // save leaves the turn that is due to the clips and keeps its quantum.
 func (q *quantum) save() {
-	q.saved += q.ratio * q.clipTurn
+	q.saved += q.each()
 	q.passed++
 }
 

@@ -94,17 +94,23 @@ func (f *Former[W]) affords(m *meter, seconds float64) int {
 	return n
 }
 
-// saves reports whether recordings do better to leave the turn that is due to the clips, and to have its quantum after the next clip
-// turn: if a window is cheaper in the batch that both quanta afford.
+// saves reports whether recordings leave the turn that is due to the clips, and have its quantum after the next clip turn: if a window
+// after each is more than their share, as long as not one is afforded, or if a window is cheaper in the batch that both quanta afford.
 func (f *Former[W]) saves() bool {
 	q, m := &f.quantum, &f.meters[Recordings]
+	if m.distinct == 0 || q.clipTurn == 0 {
+		return false
+	}
+	due := q.due()
+	if m.within(q.each()) == 0 {
+		return m.within(due) == 0
+	}
 	longest := longestSaved
 	if f.shared {
 		longest = sharedTurn
 	}
-	due := q.due()
-	later := due + q.ratio*q.clipTurn
-	if m.distinct < 2 || q.clipTurn == 0 || q.passed >= savedTurns || later > longest {
+	later := due + q.each()
+	if m.distinct < 2 || q.passed >= savedTurns || later > longest {
 		return false
 	}
 	now, then := f.affords(m, due), f.affords(m, later)

@@ -28,18 +28,26 @@ func newBench(c Config) *bench {
 
 // next runs a batch and returns it as text; the device's time goes to the lane whose turn it is.
 func (d *bench) next() string {
-	b, _ := d.f.Next(d.now)
-	if b == nil {
-		return ""
+	if b, _ := d.run(); b != nil {
+		return d.show(b)
 	}
-	seconds := d.fixed
+	return ""
+}
+
+// run is next for those who don't read what it was.
+func (d *bench) run() (b *Batch[string], seconds float64) {
+	b, _ = d.f.Next(d.now)
+	if b == nil {
+		return nil, 0
+	}
+	seconds = d.fixed
 	for _, p := range b.Parts {
 		seconds += d.each[p.Item.Lane] * float64(len(p.Windows))
 	}
 	d.device[b.Lane] += seconds
 	d.now = d.now.Add(time.Duration(seconds * 1e9))
 	d.f.Done(d.now)
-	return d.show(b)
+	return b, seconds
 }
 
 // by has the next items belong to a caller.
@@ -89,17 +97,49 @@ func TestRule9SharesOfTheDevice(t *testing.T) {
 	}
 }
 
+// TestRule9AtLeastOneWindow: where no clip waits, whoever had the turn before doesn't keep the device idle.
 func TestRule9AtLeastOneWindow(t *testing.T) {
 	d := newBench(Config{RecordingsShare: 0.1, NoBackfill: true})
 	d.fixed, d.each = 0, [numLanes]float64{0.01, 5}
 	d.recording(100, "R", "S")
-	d.clip(1, "a", "b")
-	d.next() // R is older
-	d.clip(1, "c")
-	d.wantNext(t, "2: a b c")
-	for turn := 3; turn < 20; turn += 2 {
+	d.next()
+	for turn := 2; turn < 20; turn += 2 {
 		d.clip(1, fmt.Sprint(turn))
-		d.wantNext(t, fmt.Sprintf("%d: R", turn), fmt.Sprintf("%d: %d", turn+1, turn))
+		d.wantNext(t, fmt.Sprintf("%d: %d", turn, turn), fmt.Sprintf("%d: R", turn+1))
+	}
+}
+
+// TestRule9SharesBelowAWindow: a share is kept too where one window after each clip turn is more, and a window waits no longer than that
+// share implies.
+func TestRule9SharesBelowAWindow(t *testing.T) {
+	const clipTurn, window = 0.05 + 4*0.1, 0.05 + 1.95
+	for _, share := range []float64{MinShare, 0.1, 0.3, 0.5} {
+		d := newBench(Config{RecordingsShare: share, NoBackfill: true})
+		d.fixed, d.each = 0.05, [numLanes]float64{0.1, 1.95}
+		clips, gap, longest := 0, 0.0, 0.0
+		for turn := range 20_000 {
+			for ; d.f.clips.n < 4; clips++ {
+				d.clip(5000, fmt.Sprint("c", clips))
+			}
+			for d.f.recordings.n < 4 {
+				d.recording(50, fmt.Sprint("r", turn, ".", d.f.recordings.n))
+			}
+			b, seconds := d.run()
+			if turn == 40 { // once it has learned what windows cost
+				d.device, longest = [numLanes]float64{}, 0
+			}
+			if b.Lane == Clips {
+				gap += seconds
+				continue
+			}
+			longest, gap = max(longest, gap), 0
+		}
+		if got := d.device[Recordings] / (d.device[Clips] + d.device[Recordings]); got < share-0.01 || got > share+0.01 {
+			t.Errorf("recordings have %.3f of the device, want %.2f", got, share)
+		}
+		if most := 2*window*(1-share)/share + clipTurn; longest > most {
+			t.Errorf("share %v: a window waits for %.1f s of clips, want %.1f at most", share, longest, most)
+		}
 	}
 }
 
