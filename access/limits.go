@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hark/batcher"
 )
 
 // Limits are what a caller may ask for; the zero value of each field is no limit.
@@ -26,9 +28,6 @@ const (
 	maxCount = 1_000_000
 	maxAudio = 10_000 * time.Hour
 )
-
-// minWeight and maxWeight bound a weight, as the scheduler does.
-const minWeight, maxWeight = 0.01, 100
 
 // limitNames are the words of a list, in the order in which messages give them.
 var limitNames = []string{"rpm", "audio-per-minute", "audio-per-hour", "concurrent", "weight"}
@@ -86,8 +85,8 @@ func parseAudio(text string) (time.Duration, error) {
 
 func parseWeight(text string) (float64, error) {
 	w, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(w >= minWeight && w <= maxWeight) {
-		return 0, fmt.Errorf("%q, want a number from %v to %v", text, minWeight, maxWeight)
+	if err != nil || !(w >= batcher.MinWeight && w <= batcher.MaxWeight) {
+		return 0, fmt.Errorf("%q, want a number from %v to %v", text, batcher.MinWeight, batcher.MaxWeight)
 	}
 	return w, nil
 }
