@@ -36,3 +36,43 @@ type Continuation struct {
 	// opens with one and closes with one.)
 	FirstTimestamp int32
 }
+
+// TransducerDevice is a device that decodes a transducer ahead of its host, as an [AheadDevice] decodes texts.
+type TransducerDevice interface {
+	// Transduce goes on with some utterances, greedily, a question to the joint network of each a step. step is called
+	// for each step with a device to queue it on: it tells the prediction network the pieces found last, asks the
+	// joint network, and returns its logits, whose ids are [Transducer]'s. On that device the operations that ask for rows
+	// don't heed what they are given but take, for each utterance, in order: [Device.Gather] the piece to be told,
+	// [Device.LSTM] and [Device.Scatter] the state that is told, and [Device.AddRows] the frame and the state that are
+	// asked about. Where there is no piece to be told a spare state is told any.
+	//
+	// take gets what each step answered, in order, for each utterance the best piece and the best duration (its ID among all of
+	// a row's), and says whether to go on. The steps that have been queued by then, a few, are taken all the same. An
+	// utterance that has ended stays as it is, and its further answers mean nothing.
+	//
+	// Transduce returns when take has said no and all steps have been taken, when no utterance can have any left, or with the first
+	// failure.
+	Transduce(list []Utterance, t Transducer, step func(d Device) Tensor, take func(peaks []Peak) bool) error
+}
+
+// Utterance is where a transducer has got to in what is said in a window, for [TransducerDevice.Transduce].
+type Utterance struct {
+	// Frame is the row of frames to look at next, End the one behind the last; Frame is less.
+	Frame, End int32
+	// State is the row of the prediction network's state, and Spare one that nobody needs. They differ, and are no other utterance's.
+	State, Spare int32
+	// Piece has been found but not been told to the prediction network yet; below zero there is none.
+	Piece int32
+	// Symbols is how many pieces Frame has given already.
+	Symbols int32
+}
+
+// Transducer says what a transducer's logits mean: ids below Blank are pieces, Blank is nothing, and behind it stand durations.
+type Transducer struct {
+	Blank int32
+	// Durations are how many frames to go on by. A blank goes on by one at least, and so does the MostSymbols-th piece of a frame.
+	Durations   []int
+	MostSymbols int
+	// Power is that of [Peak.PowerSum].
+	Power float32
+}

@@ -2,12 +2,8 @@ package cuda
 
 import (
 	"errors"
-	"fmt"
-	"math"
-	"slices"
 	"sync"
 
-	"hark/engine"
 	"hark/engine/cuda/driver"
 )
 
@@ -20,21 +16,17 @@ const (
 	// Groups of N steps, read all at once, would wait less often, but the GPU stands still at the end of each, a text
 	// that ends wastes N/2 steps on average, and a window that waits for its place loses as many.
 	stepsUnderWay = 3
-	// choicesBytes is the size of the pinned memory for a step's choices, stateBytes the least for the state of texts.
-	choicesBytes = 64 << 10
-	stateBytes   = 64 << 10
-	// textWords is how many numbers are kept of a text beside its token, place and rule, advanceThreads how many
-	// texts a block has. (kernels/cuda/advance.cu)
-	textWords      = 5
-	advanceThreads = 128
+	// answerBytes is the size of the pinned memory for a step's answer, stateBytes the least for what the GPU knows of texts.
+	answerBytes = 64 << 10
+	stateBytes  = 64 << 10
+	// aheadThreads is how many texts or utterances a block has. (kernels/cuda/advance.cu, transduce.cu)
+	aheadThreads = 128
 )
-
-var _ engine.AheadDevice = (*Device)(nil)
 
 // errDropped comes after another failure, which may have come back from another call.
 var errDropped = errors.New("cuda: a step was dropped after a failure")
 
-// ahead is what a device has for decoding ahead of the host. One call of Ahead has it at a time.
+// ahead is what a device has for decoding ahead of the host. One call of Ahead or Transduce has it at a time.
 type ahead struct {
 	mu    sync.Mutex
 	state *buffer // nil: none was needed yet
@@ -48,124 +40,35 @@ func (a *ahead) close(c *driver.Context) {
 	}
 }
 
-// texts are the texts of one call of Ahead: where the GPU has what it knows of them.
-type texts struct {
-	count, steps int // how many, and the most steps that any of them may take
-	copied       int // steps whose choices are on their way; the executor's
-	// What the texts ask for at most: ids of masks, tokens, slots and positions.
-	masked, token, slot, position int
-	embedded                      int // ids that Embed has rows for
-	// ids and positions are [count], places [count][2], rules [count][ruleWords], states [count][textWords], draws
-	// what the texts need of them; chosen is a step's answer, [count] pairs of id and log-probability.
-	ids, positions, places, rules, states, draws, chosen driver.DevicePtr
+// statePart is numbers of what the GPU knows of texts, and where they are.
+type statePart struct {
+	at    *driver.DevicePtr
+	words []int32
 }
 
-// Ahead goes on with texts while the host looks on, some steps behind. A step is a graph, as soon as it has been seen
-// before, and a copy down of what it chose: its tokens, places and rules lie where the step before it left them
-// (kernels/cuda/advance.cu), so nothing has to go up.
-func (d *Device) Ahead(list []engine.Continuation, step func(engine.Device) engine.Tensor, take func([]engine.Choice) bool) error {
-	if len(list) == 0 {
-		return nil
+// bringState brings numbers to the GPU, one part behind the other, in the place of those that were there.
+func (d *Device) bringState(parts ...statePart) error {
+	var words []int32
+	for _, p := range parts {
+		words = append(words, p.words...)
 	}
-	d.ahead.mu.Lock()
-	defer d.ahead.mu.Unlock()
-	t, err := d.bring(list)
-	if err != nil {
-		return err
-	}
-	on := &stepping{d, t}
-	goOn := true
-	for queued, taken := 0, 0; ; taken++ {
-		for ; goOn && queued < min(t.steps, taken+stepsUnderWay); queued++ {
-			d.choosing(t, step(on), queued)
-		}
-		if taken == queued {
-			return nil
-		}
-		choices, err := d.chosen(t, taken)
-		if err != nil {
-			return err
-		}
-		goOn = take(choices) && goOn
-	}
-}
-
-// bring brings texts to the GPU.
-func (d *Device) bring(list []engine.Continuation) (*texts, error) {
-	t := measure(list)
-	var ids, positions, places, rules, states, draws []int32
-	for i := range list {
-		c := &list[i]
-		rule, draw := c.Rule, int32(-1)
-		if rule.Temperature > 0 {
-			rule.Uniform, draw = c.Uniforms[0], int32(len(draws))
-			for _, u := range c.Uniforms[1:c.Room] {
-				draws = append(draws, int32(math.Float32bits(u)))
-			}
-		}
-		ids, positions = append(ids, c.Written[len(c.Written)-1]), append(positions, c.Place.Position)
-		places = append(places, c.Place.Slot, c.Place.Position)
-		rules = appendRule(rules, &rule)
-		states = append(states, int32(c.Room), c.End, c.FirstTimestamp, lastTimestamp(c), draw)
-	}
-	chosen := make([]int32, 2*t.count)
-	words := slices.Concat(chosen, ids, positions, places, rules, states, draws)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.reserveState(4 * len(words)); err != nil {
-		return nil, err
+		return err
 	}
 	at := d.ahead.state.address()
-	for _, part := range []struct {
-		at    *driver.DevicePtr
-		words []int32
-	}{
-		{&t.chosen, chosen}, {&t.ids, ids}, {&t.positions, positions}, {&t.places, places}, {&t.rules, rules},
-		{&t.states, states}, {&t.draws, draws},
-	} {
-		*part.at = at
-		at += driver.DevicePtr(4 * len(part.words))
+	for _, p := range parts {
+		*p.at = at
+		at += driver.DevicePtr(4 * len(p.words))
 	}
 	raw := make([]byte, 4*len(words))
 	putWords(raw, words)
 	d.sendBytes(d.ahead.state.address(), raw)
-	return t, nil
+	return nil
 }
 
-// lastTimestamp is the last timestamp of a text, or -1 where there is none.
-func lastTimestamp(c *engine.Continuation) int32 {
-	for i := len(c.Written) - 1; i >= 0 && c.FirstTimestamp > 0; i-- {
-		if c.Written[i] >= c.FirstTimestamp {
-			return c.Written[i]
-		}
-	}
-	return -1
-}
-
-// measure counts what texts ask for. It panics where they can't be gone on with.
-func measure(list []engine.Continuation) *texts {
-	t := &texts{count: len(list)}
-	slots := map[int32]bool{}
-	for i := range list {
-		c := &list[i]
-		token, p := c.Written[len(c.Written)-1], c.Place
-		if c.Room < 1 || token < 0 || p.Slot < 0 || p.Position < 0 || slots[p.Slot] {
-			panic(fmt.Sprintf("cuda: Ahead: token %d at position %d of slot %d, with room for %d", token, p.Position, p.Slot, c.Room))
-		}
-		slots[p.Slot] = true
-		t.steps = max(t.steps, c.Room)
-		t.token, t.slot, t.position = max(t.token, int(token)), max(t.slot, int(p.Slot)), max(t.position, int(p.Position)+c.Room-1)
-		if c.Rule.Mask != nil {
-			t.masked = max(t.masked, c.Rule.Mask.Size())
-		}
-	}
-	if 8*t.count > choicesBytes {
-		panic(fmt.Sprintf("cuda: Ahead: %d texts", t.count))
-	}
-	return t
-}
-
-// reserveState makes the memory for the state of texts large enough. The lock is held.
+// reserveState makes the memory for the state large enough. The lock is held.
 func (d *Device) reserveState(bytes int) error {
 	if d.ahead.state != nil {
 		if int(d.ahead.state.block.bytes) >= bytes {
@@ -183,92 +86,70 @@ func (d *Device) reserveState(bytes int) error {
 	return nil
 }
 
-// choosing queues a step's choice, and what makes the next step go on from it, and gives the whole step to the GPU.
-func (d *Device) choosing(t *texts, logits engine.Tensor, step int) {
-	need("Ahead", "logits", logits, t.count, logits.Cols)
-	if t.masked > logits.Cols || t.embedded > 0 && logits.Cols > t.embedded {
-		panic(fmt.Sprintf("cuda: Ahead: a mask of %d ids for %d logits, and rows for %d tokens", t.masked, logits.Cols, t.embedded))
+// answers are what steps leave for the host, one after another in the same place: each is copied down behind its step.
+type answers struct {
+	at     driver.DevicePtr
+	bytes  int
+	copied int // how many are on their way; the executor's
+}
+
+// goAhead queues steps, at most most of them, and has their answers taken, some steps behind, until take says no. A step is a graph, as soon
+// as it has been seen before, and a copy down: its tokens, places and rules lie where the step before it left them, so nothing has to go up.
+func (d *Device) goAhead(a *answers, most int, step func(), take func(answer []byte) bool) error {
+	goOn := true
+	for queued, taken := 0, 0; ; taken++ {
+		for ; goOn && queued < min(most, taken+stepsUnderWay); queued++ {
+			step()
+			d.bringBack(a, queued)
+		}
+		if taken == queued {
+			return nil
+		}
+		answer, err := d.answer(a, taken)
+		if err != nil {
+			return err
+		}
+		goOn = take(answer) && goOn
 	}
+}
+
+// bringBack gives a step to the GPU and queues the copying of its answer.
+func (d *Device) bringBack(a *answers, step int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.enter()
-	d.launchSelect(logits, at(t.rules), 1, at(t.chosen))
-	d.launch("advance", along(ceilDiv(t.count, advanceThreads)), along(advanceThreads), 0, at(t.chosen), i32(t.count),
-		at(t.ids), at(t.positions), at(t.places), at(t.rules), at(t.states), at(t.draws))
 	d.flush()
 	slot := &d.ahead.slots[step%stepsUnderWay]
 	d.executor.Go(func(c *driver.Context) {
 		if d.failed() {
 			return
 		}
-		err := slot.ready(c, choicesBytes)
+		err := slot.ready(c, answerBytes)
 		if err == nil {
-			err = c.CopyToHost(slot.bytes[:8*t.count], t.chosen, d.stream)
+			err = c.CopyToHost(slot.bytes[:a.bytes], a.at, d.stream)
 		}
 		if err == nil {
 			err = c.RecordEvent(slot.done, d.stream)
 		}
 		if err == nil {
-			t.copied++
+			a.copied++
 		}
 		d.fail(err)
 	})
 }
 
-// chosen waits for a step's choices, but not for the steps behind it, and without the lock, so that others may queue work meanwhile.
-func (d *Device) chosen(t *texts, step int) ([]engine.Choice, error) {
+// answer waits for a step's answer, but not for the steps behind it, and without the lock, so that others may queue work meanwhile.
+func (d *Device) answer(a *answers, step int) ([]byte, error) {
 	slot := &d.ahead.slots[step%stepsUnderWay]
 	d.fail(d.executor.Do(func(c *driver.Context) error {
-		if t.copied <= step {
+		if a.copied <= step {
 			return errDropped
 		}
 		return c.SynchronizeEvent(slot.done)
 	}))
 	d.mu.Lock()
-	err := d.takeFailure()
-	d.mu.Unlock()
-	if err != nil {
+	defer d.mu.Unlock()
+	if err := d.takeFailure(); err != nil {
 		return nil, err
 	}
-	return readChoices(slot.bytes, t.count, 1), nil
-}
-
-// stepping is the device as a step of Ahead sees it: tokens and their places are those that the GPU has.
-type stepping struct {
-	*Device
-	texts *texts
-}
-
-// Embed sets row i of dst to row t of the linear's weight plus row p of the table, t being the i-th text's last token
-// and p its position.
-func (s *stepping) Embed(dst engine.Tensor, tokens engine.Linear, ids []int32, t engine.Table, positions []int32) {
-	s.needAll("Embed", len(ids))
-	l, tab := embedding(dst, tokens, len(ids), t, len(positions))
-	if s.texts.token >= l.n || s.texts.position >= tab.rows {
-		panic(fmt.Sprintf("cuda: Embed: token %d of %d, position %d of %d", s.texts.token, l.n, s.texts.position, tab.rows))
-	}
-	s.texts.embedded = l.n
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.enter()
-	s.embed(dst, l, at(s.texts.ids), tab, at(s.texts.positions))
-}
-
-// CachedAttention is causal self-attention of each text's last token.
-func (s *stepping) CachedAttention(dst, qkv engine.Tensor, c engine.Cache, layer, heads int, rows []engine.CacheRow) {
-	s.needAll("CachedAttention", len(rows))
-	cc := c.(*cache)
-	cc.check(dst, qkv, layer, len(rows))
-	cc.checkPlace(s.texts.slot, s.texts.position)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.enter()
-	s.attendCached(dst, qkv, cc, layer, heads, at(s.texts.places))
-}
-
-// needAll panics unless there is a row for each text.
-func (s *stepping) needAll(op string, rows int) {
-	if rows != s.texts.count {
-		panic(fmt.Sprintf("cuda: %s: %d rows in a step of %d texts", op, rows, s.texts.count))
-	}
+	return slot.bytes[:a.bytes], nil
 }

@@ -20,7 +20,7 @@
 //
 // Texts without a beam go on by [Device.Ahead]: a step's last kernels choose each text's token and write down, where the next step's kernels look, what
 // it is, where it stands and which rule comes next. So a step needs nothing from the host, two more of them are queued while the host waits for what one
-// of them chose, and the GPU has no gap between them.
+// of them chose, and the GPU has no gap between them. A transducer's utterances go on likewise, by [Device.Transduce].
 //
 // # Who owns what
 //

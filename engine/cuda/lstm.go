@@ -62,20 +62,33 @@ func packLSTM(wih, whh, bias []float32, in, hidden int) (w, b []float32) {
 
 // LSTM takes sequences a step on.
 func (d *Device) LSTM(dst, x, h, c engine.Tensor, w engine.LSTM, rows []int32) {
-	l, m := w.(*lstm), len(rows)
-	need("LSTM", "dst", dst, m, l.hidden)
-	need("LSTM", "x", x, m, l.in)
-	need("LSTM", "h", h, h.Rows, l.hidden)
-	need("LSTM", "c", c, h.Rows, l.hidden)
+	l := w.(*lstm)
+	l.check(dst, x, h, c, len(rows))
 	indices("LSTM", rows, h.Rows)
-	if m == 0 {
+	if len(rows) == 0 {
 		return
 	}
-	vx, vh, vc, to := view(x), view(h), view(c), view(dst)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.enter()
-	fresh, sequences, suffix := at(d.scratch(m*l.hidden*f32.bytes())), d.stage(rows), d.working().suffix()
+	fresh := d.scratch(l.freshBytes(len(rows)))
+	d.lstm(dst, x, h, c, l, d.stage(rows), at(fresh))
+}
+
+// check panics unless LSTM's arguments fit.
+func (l *lstm) check(dst, x, h, c engine.Tensor, rows int) {
+	need("LSTM", "dst", dst, rows, l.hidden)
+	need("LSTM", "x", x, rows, l.in)
+	need("LSTM", "h", h, h.Rows, l.hidden)
+	need("LSTM", "c", c, h.Rows, l.hidden)
+}
+
+// freshBytes is the scratch memory that the new states of so many sequences take.
+func (l *lstm) freshBytes(rows int) int { return rows * l.hidden * f32.bytes() }
+
+// lstm queues LSTM with the sequences' rows, and room for new states, on the GPU. The lock is held.
+func (d *Device) lstm(dst, x, h, c engine.Tensor, l *lstm, sequences, fresh arg) {
+	vx, vh, vc, to, m, suffix := view(x), view(h), view(c), view(dst), x.Rows, d.working().suffix()
 	args := append(append(vx[:], vh[:]...), vc[:]...)
 	d.launch("lstm"+suffix, dim3{X: ceilDiv(l.hidden, lstmUnits), Y: ceilDiv(m, lstmSequences), Z: 1}, along(lstmThreads), 0,
 		append(args, at(l.weights), at(l.bias), i32(l.in), i32(l.hidden), sequences, i32(m), fresh)...)

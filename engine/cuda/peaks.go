@@ -29,19 +29,30 @@ func (d *Device) Peaks(logits engine.Tensor, ranges []engine.Range, power float3
 	for first := 0; first < logits.Rows; first += most {
 		some := logits.Slice(first, min(first+most, logits.Rows))
 		d.enter()
-		v := view(some)
-		n := some.Rows * len(ranges)
-		out := d.scratch(4 * peakWords * n)
-		d.launch("peaks"+d.working().suffix(), dim3{X: len(ranges), Y: some.Rows, Z: 1}, along(rowThreads(widest)), 0,
-			append(v[:], d.stage(words), flt(power), at(out))...)
-		raw, err := d.fetch(out, 4*peakWords*n)
+		bytes := 4 * peakWords * some.Rows * len(ranges)
+		out := d.scratch(bytes)
+		d.launchPeaks(some, d.stage(words), len(ranges), widest, power, at(out))
+		raw, err := d.fetch(out, bytes)
 		if err != nil {
 			return nil, err
 		}
-		for i := range n {
-			number := func(j int) float32 { return math.Float32frombits(word(raw, peakWords*i+j)) }
-			peaks = append(peaks, engine.Peak{ID: int32(word(raw, peakWords*i)), Logit: number(1), LogProb: number(2), PowerSum: number(3)})
-		}
+		peaks = appendPeaks(peaks, raw)
 	}
 	return peaks, nil
+}
+
+// launchPeaks queues the kernel, with some ranges, and room for the answer, on the GPU. The lock is held.
+func (d *Device) launchPeaks(logits engine.Tensor, ranges arg, count, widest int, power float32, out arg) {
+	v := view(logits)
+	d.launch("peaks"+d.working().suffix(), dim3{X: count, Y: logits.Rows, Z: 1}, along(rowThreads(widest)), 0,
+		append(v[:], ranges, flt(power), out)...)
+}
+
+// appendPeaks reads the kernel's answer.
+func appendPeaks(peaks []engine.Peak, raw []byte) []engine.Peak {
+	for ; len(raw) > 0; raw = raw[4*peakWords:] {
+		number := func(j int) float32 { return math.Float32frombits(word(raw, j)) }
+		peaks = append(peaks, engine.Peak{ID: int32(word(raw, 0)), Logit: number(1), LogProb: number(2), PowerSum: number(3)})
+	}
+	return peaks
 }

@@ -34,13 +34,17 @@ func (d *Device) Scatter(dst, src engine.Tensor, rows []int32) {
 
 // copyRows sets row to[i] of dst to row from[i] of src; nil stands for 0, 1, 2, ….
 func (d *Device) copyRows(dst, src engine.Tensor, from, to []int32) {
-	vdst, vsrc, rows := view(dst), view(src), max(len(from), len(to))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.enter()
-	args := append(vsrc[:], d.stageOrNone(from), i32(rows), i32(src.Cols))
-	args = append(append(args, vdst[:]...), d.stageOrNone(to))
-	d.launchPieces("copy", rows, src.Cols, args...)
+	d.launchCopy(dst, src, max(len(from), len(to)), d.stageOrNone(from), d.stageOrNone(to))
+}
+
+// launchCopy queues copyRows with rows that lie on the GPU; 0 stands for 0, 1, 2, …. The lock is held.
+func (d *Device) launchCopy(dst, src engine.Tensor, rows int, from, to arg) {
+	vdst, vsrc := view(dst), view(src)
+	args := append(append(vsrc[:], from, i32(rows), i32(src.Cols)), vdst[:]...)
+	d.launchPieces("copy", rows, src.Cols, append(args, to)...)
 }
 
 // stageOrNone is stage, but no address for nil. The lock is held.
@@ -60,11 +64,16 @@ func (d *Device) AddRows(dst, a engine.Tensor, aRows []int32, b engine.Tensor, b
 	}
 	indices("AddRows", aRows, a.Rows)
 	indices("AddRows", bRows, b.Rows)
-	va, vb, vdst := view(a), view(b), view(dst)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.enter()
-	args := append(va[:], d.stage(aRows))
-	args = append(append(args, vb[:]...), d.stage(bRows), i32(len(aRows)), i32(a.Cols), activation(act))
-	d.launchPieces("addrows", len(aRows), a.Cols, append(args, vdst[:]...)...)
+	d.launchAddRows(dst, a, d.stage(aRows), b, d.stage(bRows), act)
+}
+
+// launchAddRows queues AddRows with rows that lie on the GPU. The lock is held.
+func (d *Device) launchAddRows(dst, a engine.Tensor, aRows arg, b engine.Tensor, bRows arg, act engine.Activation) {
+	va, vb, vdst := view(a), view(b), view(dst)
+	args := append(append(va[:], aRows), vb[:]...)
+	args = append(args, bRows, i32(dst.Rows), i32(a.Cols), activation(act))
+	d.launchPieces("addrows", dst.Rows, a.Cols, append(args, vdst[:]...)...)
 }

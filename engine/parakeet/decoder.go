@@ -158,23 +158,35 @@ func (d *decoder) ask(frames engine.Tensor, looks []look, beams, count int) ([]a
 	for i, l := range looks {
 		at[i], slots[i] = int32(l.frame), l.slot
 	}
-	z, logits := d.z.Slice(0, n), d.logits.Slice(0, n)
-	d.dev.AddRows(z, frames, at, d.predicted, slots, engine.ReLU)
-	d.dev.Linear(logits, z, d.out, engine.NoActivation, engine.Tensor{})
+	logits := d.joint(frames, at, slots)
 	ranges := []engine.Range{{From: 0, To: int32(pieces)}, {From: int32(pieces), To: int32(logits.Cols)}}
 	peaks, err := d.dev.Peaks(logits, ranges, confidencePower)
 	if err != nil {
 		return nil, err
 	}
-	answers := make([]answer, n)
-	for i := range answers {
-		answers[i].piece, answers[i].duration = peaks[2*i], peaks[2*i+1]
-		answers[i].duration.ID -= int32(pieces)
-	}
+	answers := d.answers(peaks)
 	if beams == 0 {
 		return answers, nil
 	}
 	return answers, d.askMore(logits.Slice(n-beams, n), looks[n-beams:], answers[n-beams:], count)
+}
+
+// joint makes the logits for some frames after the texts whose states are in slots.
+func (d *decoder) joint(frames engine.Tensor, at, slots []int32) engine.Tensor {
+	z, logits := d.z.Slice(0, len(at)), d.logits.Slice(0, len(at))
+	d.dev.AddRows(z, frames, at, d.predicted, slots, engine.ReLU)
+	d.dev.Linear(logits, z, d.out, engine.NoActivation, engine.Tensor{})
+	return logits
+}
+
+// answers are what peaks say, a piece's and a duration's for each.
+func (d *decoder) answers(peaks []engine.Peak) []answer {
+	answers := make([]answer, len(peaks)/2)
+	for i := range answers {
+		answers[i].piece, answers[i].duration = peaks[2*i], peaks[2*i+1]
+		answers[i].duration.ID -= d.steps.blank + 1
+	}
+	return answers
 }
 
 // askMore fills in what only beams want to know. The logits are spent.

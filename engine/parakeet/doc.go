@@ -13,7 +13,7 @@
 //	job      one request: its windows, and in the end its words and segments (job.go, merge.go, words.go, segments.go)
 //	window   a span of sound that is heard as a whole, at most as long as the model was loaded for
 //	session  one batch on the device: places for windows, encoding, rounds of decoding, windows that
-//	         leave and join between rounds (session.go)
+//	         leave and join between rounds (session.go), or steps that the device takes by itself (ahead.go)
 //	search   how one window's pieces are chosen: greedily, or by a beam that may lean towards
 //	         keywords (greedy.go, beam.go, boost.go)
 //

@@ -119,27 +119,91 @@ func TestGPUBeam(t *testing.T) {
 	}
 }
 
-// TestGPUSteps counts what a round of decoding asks of the GPU.
+// TestGPUAhead: windows that the GPU decodes ahead of the host, while others join and leave, hear what they hear question by question, to
+// the bit, beside beams too.
+func TestGPUAhead(t *testing.T) {
+	m := loadOn(t, sharedGPU(t, cuda.F16))
+	counter := &aheadCounter{TransducerDevice: m.ahead}
+	heard := func(ahead engine.TransducerDevice) (all []string) {
+		m.ahead = ahead
+		var jobs []*job
+		for i, name := range []string{"08_three", "02_digits", "07_two", "08_three"} {
+			o := engine.Options{WordTimestamps: true}
+			if i == 3 { // beside it nothing goes ahead
+				o.BeamSize = 2
+			}
+			jobs = append(jobs, newJob(t, m, recordingSamples(t, name), o))
+		}
+		left, asked := windowsOf(jobs), 0
+		m.Run(context.Background(), left[:1], func(int) []engine.Window {
+			if asked++; asked%8 != 0 || len(left) == 1 {
+				return nil
+			}
+			left = left[1:]
+			return left[:1]
+		}, func(_ engine.Window, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		for _, j := range jobs {
+			all = append(all, toJSON(t, j.Result()))
+		}
+		return all
+	}
+	want := heard(nil)
+	for i, got := range heard(counter) {
+		if got != want[i] {
+			t.Errorf("window %d:\nahead %s\nelse  %s", i, got, want[i])
+		}
+	}
+	if counter.calls < 3 || counter.utterances < 3 || counter.steps < 10 {
+		t.Errorf("%d times ahead with up to %d utterances, %d steps", counter.calls, counter.utterances, counter.steps)
+	}
+}
+
+// aheadCounter counts what a device does ahead.
+type aheadCounter struct {
+	engine.TransducerDevice
+	calls, utterances, steps int
+}
+
+func (c *aheadCounter) Transduce(list []engine.Utterance, tr engine.Transducer, step func(engine.Device) engine.Tensor, take func([]engine.Peak) bool) error {
+	c.calls++
+	c.utterances = max(c.utterances, len(list))
+	return c.TransducerDevice.Transduce(list, tr, step, func(peaks []engine.Peak) bool {
+		c.steps++
+		return take(peaks)
+	})
+}
+
+// TestGPUSteps counts what decoding asks of the GPU, question by question and ahead.
 func TestGPUSteps(t *testing.T) {
 	dev, gpu := ownGPU(t)
 	rounds := &roundCounter{Device: must(dev.Model()), gpu: gpu}
 	m := loadOn(t, rounds)
 	samples := wavSamples(t, repository+"two.wav")
-	var total emu.Counts
-	for range 3 { // the graphs are made in the first two
-		jobs := []*job{newJob(t, m, samples, engine.Options{})}
-		rounds.seen = nil
-		before := gpu.Counts()
-		runJobs(t, m, jobs, 1)
-		total = gpu.Counts().Since(before)
+	ahead := m.ahead
+	for _, m.ahead = range []engine.TransducerDevice{nil, ahead} {
+		var total emu.Counts
+		for range 3 { // the graphs are made in the first two
+			jobs := []*job{newJob(t, m, samples, engine.Options{})}
+			if m.ahead == nil {
+				rounds.seen = nil
+			}
+			before := gpu.Counts()
+			runJobs(t, m, jobs, 1)
+			total = gpu.Counts().Since(before)
+		}
+		t.Logf("ahead %t: a window of %.1f s: %d questions, %d kernels, %d launches, %d graphs, %d copies up (%d bytes), %d down (%d bytes), %d waits",
+			m.ahead != nil, float64(len(samples))/engine.SampleRate, len(rounds.seen), total.Kernels, total.Launches, total.GraphLaunches,
+			total.CopiesUp, total.BytesUp, total.CopiesDown, total.BytesDown, total.Waits)
 	}
 	for i, c := range rounds.seen[2:] {
 		if c.Waits != 1 || c.CopiesUp > 1 || c.CopiesDown != 1 || c.GraphLaunches > 1 || c.Allocations > 0 {
 			t.Errorf("question %d: %+v", i, c)
 		}
 	}
-	t.Logf("a window of %.1f s: %d questions, %d kernels, %d launches, %d graphs, %d copies up (%d bytes), %d down (%d bytes), %d waits",
-		float64(len(samples))/engine.SampleRate, len(rounds.seen), total.Kernels, total.Launches, total.GraphLaunches, total.CopiesUp, total.BytesUp, total.CopiesDown, total.BytesDown, total.Waits)
 }
 
 // roundCounter notes what is asked of the GPU from one question to the next.
@@ -168,7 +232,7 @@ func TestGPULost(t *testing.T) {
 	samples := wavSamples(t, repository+"two.wav")
 	for i := range 2 {
 		if i == 0 {
-			gpu.Fail("cuStreamSynchronize", 5, 700)
+			gpu.Fail("cuEventSynchronize", 5, 700)
 		}
 		jobs := []*job{newJob(t, m, samples, engine.Options{}), newJob(t, m, samples, engine.Options{})}
 		ended := 0

@@ -42,7 +42,8 @@ type Model struct {
 	front      *frontEnd
 	enc        *encoder
 	dec        *decoder
-	minSamples int // shorter windows are padded
+	ahead      engine.TransducerDevice // nil where the device waits for the host at each question
+	minSamples int                     // shorter windows are padded
 
 	maxFrames  int           // of a window
 	placeSlots int           // of the decoder, for each window
@@ -92,6 +93,7 @@ func load(dev engine.Device, config models.ParakeetConfig, weights source, v pie
 	m.maxFrames = m.enc.frames(m.front.frames(c.MaxWindowSamples))
 	m.placeSlots = beamSlots(config.Durations, maxBeam)
 	m.dec = loadDecoder(l, config, c.MaxBatch*m.placeSlots, c.MaxBatch*maxBeam)
+	m.ahead, _ = engine.DeviceAs[engine.TransducerDevice](dev)
 	m.frames = m.dec.alloc(l, c.MaxBatch*m.maxFrames, config.JointWidth)
 	if l.err == nil {
 		m.front.onDevice, l.err = engine.OpenFrontEnd(dev, m.front.spec)

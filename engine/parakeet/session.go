@@ -13,7 +13,8 @@ import (
 //
 // Decoding goes in rounds, so that the prediction network, whose weights are most of the decoder's, is run as seldom as can be
 // (NeMo's "label looping"): the joint network is asked about frame after frame until every window has found its next
-// piece or its end; then all the pieces are told to the prediction network at once.
+// piece or its end; then all the pieces are told to the prediction network at once. A device that can decode ahead of its host does
+// without rounds: see ahead.go.
 type session struct {
 	m       *Model
 	more    func(free int) []engine.Window
@@ -80,22 +81,28 @@ func (s *session) run(ctx context.Context) error {
 		if err := s.encode(ctx); err != nil {
 			return err
 		}
-		if err := s.round(ctx); err != nil {
+		goOn := s.round
+		if s.canRunAhead() {
+			goOn = s.runAhead
+		}
+		if err := goOn(ctx); err != nil {
 			return err
 		}
 		s.leave()
 	}
 }
 
+// joinable reports whether a window is waiting that has a place. If none is waiting it asks for more.
+func (s *session) joinable() bool {
+	if len(s.waiting) == 0 && s.more != nil && len(s.free) > 0 {
+		s.queue(s.more(len(s.free)))
+	}
+	return len(s.waiting) > 0 && len(s.free) > 0
+}
+
 // admit gives waiting windows their places, in order, and asks for more of them as long as there are any left.
 func (s *session) admit() {
-	for len(s.free) > 0 {
-		if len(s.waiting) == 0 && s.more != nil {
-			s.queue(s.more(len(s.free)))
-		}
-		if len(s.waiting) == 0 {
-			return
-		}
+	for s.joinable() {
 		w := s.waiting[0]
 		s.waiting = s.waiting[1:]
 		if w.dropped.Load() {
