@@ -112,7 +112,7 @@ func (o *office) accept(r *http.Request, d dialect) (*reply, error) {
 		return nil, err
 	}
 	if err := s.transcriber.check(r.Context(), model, wishes.options); err != nil {
-		return nil, inDialect(err, d)
+		return nil, wishes.inFields(err, d)
 	}
 	url, err := s.urlOf(r.Context(), up)
 	switch {

@@ -145,7 +145,7 @@ func (run *jobRun) transcribe(ctx context.Context) error {
 	case err != nil && errors.Is(context.Cause(ctx), batcher.ErrDeadline):
 		return fmt.Errorf("%w: %w", batcher.ErrDeadline, err)
 	case err != nil:
-		return inDialect(err, d)
+		return wishes.inFields(err, d)
 	}
 	return run.finish(t, d)
 }

@@ -25,18 +25,19 @@ type dialect struct {
 
 // wishes are a request's fields, understood.
 type wishes struct {
-	model    string // "" means the default
-	format   Format
-	segments bool // of verbose_json
-	words    bool
-	logProbs bool
-	stream   bool
-	strict   bool
-	options  engine.Options
-	choice   Choice
-	deadline time.Duration // 0: none
-	unread   []string      // unknown members of fields that are JSON objects
-	warnings []string      // what is ignored, for X-Hark-Warning
+	model         string // "" means the default
+	format        Format
+	segments      bool // of verbose_json
+	words         bool
+	logProbs      bool
+	stream        bool
+	strict        bool
+	options       engine.Options
+	languageField string // which gave options.Language
+	choice        Choice
+	deadline      time.Duration // 0: none
+	unread        []string      // unknown members of fields that are JSON objects
+	warnings      []string      // what is ignored, for X-Hark-Warning
 }
 
 // detail is what is shown besides the text.
@@ -189,7 +190,7 @@ func (v *wishes) parseLanguage(f fields, d dialect) error {
 	if err != nil {
 		return err
 	}
-	param := "language"
+	v.languageField = "language"
 	var codes []string
 	if several := f.list("languages"); len(several) > 0 {
 		if name != "" {
@@ -206,14 +207,14 @@ func (v *wishes) parseLanguage(f fields, d dialect) error {
 		}
 		switch {
 		case len(codes) == 1:
-			name, param = codes[0], "languages[]"
+			name, v.languageField = codes[0], "languages[]"
 		case !slices.Contains(codes, ""): // which may be any
 			v.options.Languages = codes
 		}
 	}
 	code, ok := engine.ParseLanguage(name)
 	if !ok {
-		return unknownLanguage(param, name)
+		return unknownLanguage(v.languageField, name)
 	}
 	v.options.Language = code
 	return nil

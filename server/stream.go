@@ -103,7 +103,7 @@ func (s *Server) hearInto(ctx context.Context, log *eventLog, in Input, up *uplo
 		broken = errors.Join(broken, err)
 	}
 	if t, err = s.run(ctx, in); err != nil {
-		return nil, up.aboutFile(inDialect(err, d))
+		return nil, up.aboutFile(v.inFields(err, d))
 	}
 	done, err := events.done(t, d)
 	if err = errors.Join(broken, err); err != nil {

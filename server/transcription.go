@@ -108,7 +108,7 @@ func (s *Server) transcribe(w http.ResponseWriter, r *http.Request, d dialect) (
 
 	t, err := s.run(r.Context(), s.input(r, up, wishes, model, begin))
 	if err != nil {
-		return nil, up.aboutFile(inDialect(err, d))
+		return nil, up.aboutFile(wishes.inFields(err, d))
 	}
 	rec.transcript = t
 	s.metrics.countTranscript(t)
@@ -120,11 +120,15 @@ func (s *Server) transcribe(w http.ResponseWriter, r *http.Request, d dialect) (
 	return answer, nil
 }
 
-// inDialect says of a task that the model can't do which field would help.
-func inDialect(err error, d dialect) error {
+// inFields says of a wish that the model can't fulfil which field it came from, where that's not called as the option is.
+func (v *wishes) inFields(err error, d dialect) error {
 	var option *engine.OptionError
-	if d.openAI && errors.As(err, &option) && option.Option == "task" {
-		return badField("model", "unsupported_value", "%s", option.Reason) // OpenAI's calls have no field task
+	switch {
+	case !errors.As(err, &option):
+	case option.Option == "task" && d.openAI: // whose calls have no such field
+		return badField("model", "unsupported_value", "%s", option.Reason)
+	case option.Option == "language":
+		return badField(v.languageField, "unsupported_value", "%s", option.Reason)
 	}
 	return err
 }

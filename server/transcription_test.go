@@ -216,6 +216,7 @@ func TestLanguages(t *testing.T) {
 	ts.transcribe(t, clip, "language", "xx").wantError(t, 400, "invalid_language", "language")
 	ts.transcribe(t, clip, "language", "fr").wantError(t, 400, "unsupported_value", "language")
 	ts.transcribe(t, clip, "languages[]", "xx").wantError(t, 400, "invalid_language", "languages[]")
+	ts.transcribe(t, clip, "languages[]", "fr").wantError(t, 400, "unsupported_value", "languages[]")
 	ts.transcribe(t, clip, "languages[]", "de", "language", "de").wantError(t, 400, "conflicting_values", "languages[]")
 	if a := ts.transcribe(t, clip, "languages[]", "de"); a.status != 200 || ts.model.lastOptions().Language != "de" {
 		t.Errorf("one of languages[]: %s", a.body)
