@@ -10,6 +10,7 @@ import (
 	"hark/engine/cuda"
 	"hark/engine/cuda/driver"
 	"hark/engine/parakeet"
+	"hark/kernels"
 )
 
 // deviceFlags choose what models run on.
@@ -40,6 +41,9 @@ func (f deviceFlags) open() (*computer, error) {
 	if n := f.maxWindowSamples(); n < parakeet.MinWindowSamples || n > parakeet.MaxWindowSamples {
 		return nil, &usage{fmt.Errorf("--max-window: %s is not between 3s and 5m", f.MaxWindow)}
 	}
+	if _, _, err := kernels.Tier(); err != nil { // the CPU has work beside a GPU too
+		return nil, withHint(&usage{err}, "HARK_CPU can stay unset: the fastest code for this CPU is then used")
+	}
 	why := "asked for by --device"
 	if f.Device != "cpu" {
 		gpu, err := f.openGPU()
@@ -59,7 +63,7 @@ func (f deviceFlags) open() (*computer, error) {
 	}
 	device, err := cpu.New(cpu.Config{Threads: f.Threads})
 	if err != nil {
-		return nil, withHint(err, "HARK_CPU can stay unset: the fastest code for this CPU is then used")
+		return nil, err
 	}
 	return &computer{cpu: device, why: why}, nil
 }

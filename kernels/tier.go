@@ -39,7 +39,7 @@ func chooseTier(want string, have []string) (name string, forced bool, err error
 	}
 	rank := slices.Index(tiers, want)
 	if rank < 0 {
-		return best, false, fmt.Errorf("HARK_CPU=%q is unknown, using %s: choose one of %s", want, best, strings.Join(tiers, ", "))
+		return best, false, unusableTier(want, have)
 	}
 	if slices.Contains(have, want) {
 		return want, true, nil
@@ -49,5 +49,9 @@ func chooseTier(want string, have []string) (name string, forced bool, err error
 			name = t
 		}
 	}
-	return name, false, fmt.Errorf("HARK_CPU=%s is not supported by this CPU or build, using %s: choose one of %s", want, name, strings.Join(have, ", "))
+	return name, false, unusableTier(want, have)
+}
+
+func unusableTier(want string, have []string) error {
+	return fmt.Errorf("HARK_CPU=%q: this CPU and build have no such code: choose one of %s", want, strings.Join(have, ", "))
 }

@@ -50,13 +50,13 @@ func TestChooseTier(t *testing.T) {
 		{"generic", []string{"generic", "avx2", "avx512"}, "generic", true, ""},
 		{" AVX2 ", []string{"generic", "avx2", "avx512"}, "avx2", true, ""},
 		{"avx2-vnni", []string{"generic", "avx2", "avx512"}, "avx2", false,
-			"HARK_CPU=avx2-vnni is not supported by this CPU or build, using avx2: choose one of generic, avx2, avx512"},
+			`HARK_CPU="avx2-vnni": this CPU and build have no such code: choose one of generic, avx2, avx512`},
 		{"avx512", []string{"generic", "avx2"}, "avx2", false,
-			"HARK_CPU=avx512 is not supported by this CPU or build, using avx2: choose one of generic, avx2"},
+			`HARK_CPU="avx512": this CPU and build have no such code: choose one of generic, avx2`},
 		{"avx2", []string{"generic"}, "generic", false,
-			"HARK_CPU=avx2 is not supported by this CPU or build, using generic: choose one of generic"},
+			`HARK_CPU="avx2": this CPU and build have no such code: choose one of generic`},
 		{"sse", []string{"generic", "avx2"}, "avx2", false,
-			`HARK_CPU="sse" is unknown, using avx2: choose one of generic, avx2, avx2-vnni, avx512, avx512-vnni, neon, neon-dot`},
+			`HARK_CPU="sse": this CPU and build have no such code: choose one of generic, avx2`},
 	} {
 		name, forced, err := chooseTier(c.want, c.have)
 		var msg string
