@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,9 +11,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/alecthomas/kong"
 
 	"hark/audioprep"
 	"hark/bench"
@@ -27,15 +31,15 @@ type benchCmd struct {
 
 	Model    string `default:"${default_model}" placeholder:"NAME" help:"Model to run, or to ask a server for (default: ${default})."`
 	Language string `short:"l" default:"en" placeholder:"LANG" help:"Language spoken in the files (default: ${default})."`
-	Rounds   int    `default:"5" placeholder:"N" help:"How often each file is run, or said to a live server; medians are shown (default: ${default})."`
+	Rounds   int    `default:"5" placeholder:"N" help:"Without --http, how often each file is run, or spoken to the live server; medians are shown (default: ${default})."`
 
 	HTTP       string        `name:"http" placeholder:"URL" help:"Load a server instead: the address of hark or of any other with OpenAI's audio API, such as http://127.0.0.1:8080."`
 	Realtime   string        `placeholder:"URL" help:"Speak to a server's live transcription instead, at the pace of speech: the address of hark or of any other with OpenAI's Realtime API, such as http://127.0.0.1:8080."`
-	Key        string        `placeholder:"KEY" help:"Key to send to the server."`
+	Key        string        `placeholder:"KEY" help:"With --http or --realtime, the key to send to the server."`
 	Clips      int           `default:"8" placeholder:"N" help:"With --http, clients that send files of up to 30 s, each its next one when the last was answered (default: ${default})."`
 	Recordings int           `default:"2" placeholder:"N" help:"With --http, clients that send longer files (default: ${default})."`
 	Duration   timeSpan      `default:"60s" placeholder:"TIME" help:"With --http, how long clients send requests; what is under way then is waited for (default: ${default})."`
-	Timeout    time.Duration `default:"10m" placeholder:"TIME" help:"With --http, a client's patience (default: ${default})."`
+	Timeout    time.Duration `default:"10m" placeholder:"TIME" help:"With --http or --realtime, a client's patience (default: ${default})."`
 
 	JSON bool `name:"json" help:"Print one JSON object instead of tables."`
 
@@ -45,8 +49,8 @@ type benchCmd struct {
 // table is a result that people can read too.
 type table interface{ WriteTable(w io.Writer) error }
 
-func (b *benchCmd) Run(ctx context.Context, c *console, cli *commandLine) error {
-	if err := b.check(); err != nil {
+func (b *benchCmd) Run(ctx context.Context, c *console, cli *commandLine, command *kong.Context) error {
+	if err := cmp.Or(b.check(), b.checkFlags(command)); err != nil {
 		return &usage{err}
 	}
 	files, err := b.files(ctx)
@@ -98,6 +102,35 @@ func (b *benchCmd) check() error {
 		return errors.New("--http, --realtime: want one of them")
 	}
 	return checkModelNames([]string{b.Model})
+}
+
+// Flags that are read with --http, those that are read with --realtime, and those that are not read in this process.
+var (
+	loadFlags     = []string{"http", "json", "model", "language", "key", "timeout", "clips", "recordings", "duration"}
+	realtimeFlags = []string{"realtime", "json", "model", "language", "key", "timeout", "rounds"}
+	notOffline    = []string{"key", "timeout", "clips", "recordings", "duration"}
+)
+
+// checkFlags returns an error for what was given on the command line that this way to measure doesn't read. Variables may be set for others.
+func (b *benchCmd) checkFlags(command *kong.Context) error {
+	for _, p := range command.Path {
+		if p.Flag == nil || p.Resolved {
+			continue
+		}
+		name := p.Flag.Name
+		switch {
+		case b.HTTP != "" && !slices.Contains(loadFlags, name):
+			return fmt.Errorf("--%s: is not for --http", name)
+		case b.HTTP == "" && b.Realtime != "" && !slices.Contains(realtimeFlags, name):
+			return fmt.Errorf("--%s: is not for --realtime", name)
+		case b.HTTP == "" && b.Realtime == "" && slices.Contains(notOffline, name):
+			return fmt.Errorf("--%s: is for --http or --realtime, and neither is given", name)
+		}
+	}
+	if b.Realtime != "" && len(b.Files) > 1 {
+		return errors.New("--realtime: takes one file")
+	}
+	return nil
 }
 
 // files reads what is to be sent or run, with its lengths.
