@@ -4,49 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
-	"hark/audioprep"
-	"hark/batcher"
-	"hark/engine"
 	"hark/jobs"
 )
-
-// preference returns the value of one of a request's preferences (RFC 7240, section 2), and whether it has it.
-func preference(r *http.Request, name string) (value string, ok bool) {
-	for _, line := range r.Header.Values("Prefer") {
-		for preference := range strings.FieldsFuncSeq(line, func(c rune) bool { return c == ',' || c == ';' }) {
-			token, value, _ := strings.Cut(preference, "=")
-			if strings.EqualFold(strings.TrimSpace(token), name) {
-				return strings.Trim(strings.TrimSpace(value), `"`), true
-			}
-		}
-	}
-	return "", false
-}
-
-// prefersAsync reports whether a client would rather be answered at once and fetch the result later (RFC 7240, section 4.1).
-func prefersAsync(r *http.Request) bool {
-	_, ok := preference(r, "respond-async")
-	return ok
-}
-
-// maxWait is the longest that a job is waited for: what the official clients wait for any answer.
-const maxWait = 10 * time.Minute
-
-// preferredWait is how long a client would rather wait for a job's result than be told where it will be (RFC 7240, section 4.3).
-func preferredWait(r *http.Request) time.Duration {
-	text, _ := preference(r, "wait")
-	seconds, err := strconv.ParseUint(text, 10, 31)
-	if err != nil && !errors.Is(err, strconv.ErrRange) { // where that is it, seconds is the most there is
-		return 0
-	}
-	return min(time.Duration(seconds)*time.Second, maxWait)
-}
 
 // postJob is POST /v1/jobs.
 func (s *Server) postJob(_ http.ResponseWriter, r *http.Request) (*reply, error) {
@@ -76,25 +38,10 @@ func (o *office) accept(r *http.Request, d dialect) (*reply, error) {
 	if j, ok := o.store.Find(owner, key); ok {
 		return o.answer(r, j, nil)
 	}
-	limit := min(s.cfg.MaxUploadBytes, o.store.MaxBytes())
-	if err := checkLength(r, limit); err != nil { // before all: what never fits is not to wait for room
-		return nil, err
+	up, incoming, err := o.receive(r, d)
+	if incoming != nil {
+		defer incoming.Drop()
 	}
-	if err := o.store.Room(); err != nil {
-		return nil, jobRefused(err)
-	}
-	var incoming *jobs.Incoming
-	defer func() {
-		if incoming != nil {
-			incoming.Drop()
-		}
-	}()
-	up, err := s.receiveWith(r, d, uploadLimits{incoming: func() (_ *spool, err error) {
-		if incoming, err = o.store.Receive(); err != nil {
-			return nil, spoolFailed(err)
-		}
-		return &spool{file: incoming.File(), into: incoming, limit: limit, share: &s.memory}, nil
-	}})
 	if err != nil {
 		return nil, err
 	}
@@ -115,15 +62,12 @@ func (o *office) accept(r *http.Request, d dialect) (*reply, error) {
 		return nil, wishes.inFields(err, d)
 	}
 	url, err := s.urlOf(r.Context(), up)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case url == "":
-		if err := up.checkFile(); err != nil {
+	}
+	if url == "" {
+		if n.Length, err = s.probe(r.Context(), up, wishes.choice); err != nil {
 			return nil, err
-		}
-		if n.Length, err = s.transcriber.probe(r.Context(), up.audio.reader(r.Context()), wishes.choice, up.audio.length()); err != nil {
-			return nil, up.aboutFile(err)
 		}
 		n.Audio = incoming
 	}
@@ -141,6 +85,25 @@ func (o *office) accept(r *http.Request, d dialect) (*reply, error) {
 		s.metrics.jobsAccepted.Inc()
 	}
 	return o.answer(r, j, wishes.warnings)
+}
+
+// receive stores a job's body, its audio where jobs have theirs. What there is of that, also beside an error, the caller drops.
+func (o *office) receive(r *http.Request, d dialect) (up *upload, incoming *jobs.Incoming, err error) {
+	s := o.server
+	limit := min(s.cfg.MaxUploadBytes, o.store.MaxBytes())
+	if err := checkLength(r, limit); err != nil { // before all: what never fits is not to wait for room
+		return nil, nil, err
+	}
+	if err := o.store.Room(); err != nil {
+		return nil, nil, jobRefused(err)
+	}
+	up, err = s.receiveWith(r, d, uploadLimits{incoming: func() (_ *spool, err error) {
+		if incoming, err = o.store.Receive(); err != nil {
+			return nil, spoolFailed(err)
+		}
+		return &spool{file: incoming.File(), into: incoming, limit: limit, share: &s.memory}, nil
+	}})
+	return up, incoming, err
 }
 
 // answer is a job's result if it comes within the time that the client would wait for it, else where the job is found.
@@ -162,8 +125,6 @@ func (o *office) answer(r *http.Request, j *jobs.Job, warnings []string) (*reply
 	answer.header.Set("Preference-Applied", waitApplied(wait))
 	return answer, nil
 }
-
-func waitApplied(wait time.Duration) string { return fmt.Sprintf("wait=%d", int(wait.Seconds())) }
 
 // await reports whether a job is over within a time. Who waits leaves the request's place to others.
 func (o *office) await(r *http.Request, id string, wait time.Duration) bool {
@@ -252,44 +213,4 @@ func jobRefused(err error) error {
 		return stopping(err)
 	}
 	return spoolFailed(err)
-}
-
-// probe decodes the beginning of audio, a clip at most, to find out what is wrong with it, and returns how long it is: for a recording a
-// guess, by how much of the file's bytes its beginning took.
-func (t *Transcriber) probe(ctx context.Context, audio *spoolReader, c Choice, bytes int64) (length time.Duration, err error) {
-	const clip = maxClipSamples * time.Second / engine.SampleRate
-	limit := clip
-	if t.cfg.MaxDuration > 0 {
-		limit = min(limit, t.cfg.MaxDuration)
-	}
-	err = inPlace(ctx, t.gate.clips, audio, nil, func() error {
-		pcm, err := audioprep.Decode(ctx, audio, t.decodeOptions(limit, c))
-		if err == nil {
-			length = pcm.Info.Duration
-			pcm.Close()
-		}
-		return err
-	})
-	if tooLong(err) && limit == clip {
-		length = time.Duration(float64(clip) * float64(bytes) / float64(max(1, min(audio.pos, bytes))))
-		return max(length, clip+time.Second), nil
-	}
-	return length, err
-}
-
-// check returns the *engine.OptionError of options that a model can't fulfil, if it's loaded.
-func (t *Transcriber) check(ctx context.Context, model string, o engine.Options) error {
-	if t.loaded(model) == nil {
-		return nil
-	}
-	q, err := t.queue(ctx, model)
-	if errors.Is(err, batcher.ErrClosed) {
-		return nil // it's just being unloaded
-	}
-	if err != nil {
-		return err
-	}
-	defer q.Release()
-	_, err = q.Model().NewJob(make([]float32, engine.SampleRate), nil, o)
-	return err
 }
