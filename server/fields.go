@@ -47,14 +47,6 @@ func baseName(name string) string {
 	return base
 }
 
-// chunkingMembers are those of the object chunking_strategy.
-var chunkingMembers = []string{
-	"chunking_strategy[type]",
-	"chunking_strategy[threshold]",
-	"chunking_strategy[prefix_padding_ms]",
-	"chunking_strategy[silence_duration_ms]",
-}
-
 // plainName is the name under which a field is kept: without "[]", and for a list without "[0]", as PHP, Rails and the qs
 // package for JavaScript write it.
 func plainName(name string) string {

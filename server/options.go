@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -287,47 +286,6 @@ func (v *wishes) parseStream(f fields, d dialect) error {
 		v.warn("include[] is ignored: %s has no log-probabilities, json and verbose_json have", v.format)
 	}
 	v.options.LogProbs = v.logProbs
-	return nil
-}
-
-// parseChunking checks chunking_strategy: "auto", or an object as JSON or as bracketed fields. Audio is always cut
-// at silence, so "auto" is what happens; an object's figures are not used.
-func (v *wishes) parseChunking(f fields, d dialect) error {
-	const name = "chunking_strategy"
-	kind, err := f.text(name)
-	if err != nil {
-		return err
-	}
-	object := strings.HasPrefix(kind, "{")
-	if object {
-		var members map[string]any
-		err := json.Unmarshal([]byte(kind), &members)
-		text, ok := members["type"].(string)
-		if err != nil || !ok {
-			return badField(name, "invalid_value", "chunking_strategy is neither auto nor a JSON object with a type")
-		}
-		kind = text
-		for member := range members {
-			if member = name + "[" + member + "]"; !known(member) {
-				v.unread = append(v.unread, shown(member))
-			}
-		}
-	}
-	for _, member := range chunkingMembers {
-		object = object || len(f[member]) > 0
-	}
-	if object && kind == "" {
-		if kind, err = f.text(name + "[type]"); err != nil {
-			return err
-		}
-	}
-	switch {
-	case kind == "" && !object, kind == "auto":
-	case kind == "server_vad":
-		v.warn("chunking_strategy is ignored: audio is cut at silence by the server's own measure")
-	default:
-		return badField(name, "invalid_value", "chunking_strategy is %s, want auto or an object of type server_vad", quoted(kind))
-	}
 	return nil
 }
 
