@@ -69,10 +69,8 @@ func (s *serveCmd) Run(ctx context.Context, c *console, cli *commandLine) error 
 	}
 	defer loader.close()
 	loader.log = &log
-	for _, name := range s.Model { // a name that nobody knows is told at once, not behind a server that never gets ready
-		if err := loader.known(name); err != nil {
-			return err
-		}
+	if err := s.checkModels(loader); err != nil {
+		return err
 	}
 	registry := engine.NewRegistry(engine.RegistryConfig{
 		Load: loader.load, Size: loader.modelBytes, KeepAlive: s.KeepAlive, MemoryBytes: int64(s.ModelMemory),
@@ -105,7 +103,21 @@ func (s *serveCmd) Run(ctx context.Context, c *console, cli *commandLine) error 
 		log.Info().Str("path", ffmpeg.Path()).Str("version", ffmpeg.Version()).Msg("ffmpeg decodes what hark does not")
 	}
 	s.announce(log, loader, doors, listener.Addr())
+	return s.run(ctx, srv, doors, listener, log)
+}
 
+// checkModels refuses a name that nobody knows at once, not behind a server that never gets ready.
+func (s *serveCmd) checkModels(l *loader) error {
+	for _, name := range s.Model {
+		if err := l.known(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run serves until it's told to stop, or a model can't be had.
+func (s *serveCmd) run(ctx context.Context, srv *server.Server, doors doors, listener net.Listener, log zerolog.Logger) error {
 	// The port is open from the start, /readyz says when the models are loaded and warm.
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -115,7 +127,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, cli *commandLine) error 
 			giveUp(err)
 		}
 	}()
-	err = srv.Serve(ctx, doors.guard(listener))
+	err := srv.Serve(ctx, doors.guard(listener))
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause // a model that can't be had
 	}

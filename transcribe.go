@@ -58,21 +58,10 @@ func (t *transcribeCmd) Run(ctx context.Context, c *console, cli *commandLine) e
 	if err != nil {
 		return err
 	}
-	files, failed, err := t.usableFiles(c)
+	sink, failed, err := t.sink(c)
 	if err != nil {
 		return err
 	}
-	sink := newTranscriptSink(c, t, files)
-	if t.OutputDir != "" {
-		if err := makeOutputDir(t.OutputDir); err != nil {
-			return err
-		}
-		failed += sink.leaveOutInputs()
-		if files = sink.files; len(files) == 0 {
-			return errReported
-		}
-	}
-
 	loader, err := newLoader(ctx, c, cli, t.deviceFlags)
 	if err != nil {
 		return err
@@ -95,15 +84,42 @@ func (t *transcribeCmd) Run(ctx context.Context, c *console, cli *commandLine) e
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	progress := newAudioProgress(c, len(files))
-	outcomes := t.start(ctx, c, files, func(i int, in server.Input) (*server.Transcript, error) {
+	progress := newAudioProgress(c, len(sink.files))
+	outcomes := t.start(ctx, c, sink.files, func(i int, in server.Input) (*server.Transcript, error) {
 		in.Model, in.Options = t.Model, options
 		in.Choice = server.Choice{Track: t.Track, Separate: t.Channels == "separate"}
 		in.Progress = func(done, total time.Duration) { progress.set(i, done, total) }
 		defer progress.finish()
 		return transcriber.Transcribe(ctx, in)
 	})
-	for i, name := range files { // in the order asked for, each as soon as those before it are done
+	return t.finish(ctx, sink, outcomes, failed)
+}
+
+// sink is where the transcripts of the files go that can be read; how many can't is reported and counted. Where none is left, that is
+// the error.
+func (t *transcribeCmd) sink(c *console) (sink *transcriptSink, failed int, err error) {
+	files, failed, err := t.usableFiles(c)
+	if err != nil {
+		return nil, failed, err
+	}
+	sink = newTranscriptSink(c, t, files)
+	if t.OutputDir == "" {
+		return sink, failed, nil
+	}
+	if err := makeOutputDir(t.OutputDir); err != nil {
+		return nil, failed, err
+	}
+	failed += sink.leaveOutInputs()
+	if len(sink.files) == 0 {
+		return nil, failed, errReported
+	}
+	return sink, failed, nil
+}
+
+// finish writes the transcripts in the order asked for, each as soon as those before it are done. Of the files that fail, beside those that
+// have already, each is reported, and then the error is errReported.
+func (t *transcribeCmd) finish(ctx context.Context, sink *transcriptSink, outcomes []chan outcome, failed int) error {
+	for i, name := range sink.files {
 		var o outcome
 		select {
 		case o = <-outcomes[i]:
@@ -121,7 +137,7 @@ func (t *transcribeCmd) Run(ctx context.Context, c *console, cli *commandLine) e
 			if errors.Is(o.err, audioprep.ErrEmpty) {
 				o.err = errNoAudio
 			}
-			c.report(fmt.Errorf("%s: %w", name, o.err))
+			sink.console.report(fmt.Errorf("%s: %w", name, o.err))
 			failed++
 		}
 	}
@@ -246,74 +262,4 @@ func flagOf(option string) string {
 		return "beam-size"
 	}
 	return option
-}
-
-// transcriptSink writes transcripts in the wanted format: to files of their own, or one after another to stdout.
-type transcriptSink struct {
-	console *console
-	format  server.Format
-	lines   bool // json: one object a line
-	words   bool
-	files   []string
-	several bool     // files were asked for, whether or not they can be read
-	paths   []string // nil for stdout
-	inputs  []os.FileInfo
-}
-
-func newTranscriptSink(c *console, t *transcribeCmd, files []string) *transcriptSink {
-	s := &transcriptSink{console: c, format: server.Format(t.Format), lines: t.Format == "json", words: t.WordTimestamps, files: files, several: len(t.Files) > 1}
-	if t.OutputDir != "" {
-		s.paths = outputPaths(t.OutputDir, files, extensions[t.Format])
-		s.inputs = inputFiles(t.Files, c.in)
-	}
-	return s
-}
-
-// leaveOutInputs takes out the files whose transcripts would go into one of the recordings, and reports and counts them.
-func (s *transcriptSink) leaveOutInputs() (failed int) {
-	var files, paths []string
-	for i, path := range s.paths {
-		if err := checkOutput(path, s.inputs); err != nil {
-			s.console.report(fmt.Errorf("%s: %w", s.files[i], err))
-			failed++
-			continue
-		}
-		files, paths = append(files, s.files[i]), append(paths, path)
-	}
-	s.files, s.paths = files, paths
-	return failed
-}
-
-// put writes the transcript of file i, and tells what was wrong with the audio.
-func (s *transcriptSink) put(i int, t *server.Transcript) error {
-	for _, fault := range t.Audio.Faults {
-		s.console.note("hark: %s: %s", s.files[i], fault)
-	}
-	if len(t.Result.Segments) == 0 {
-		s.console.note("hark: %s: no speech found", s.files[i])
-	}
-	text, err := s.render(i, t)
-	if err != nil {
-		return err
-	}
-	if s.paths == nil {
-		return s.console.write(text)
-	}
-	if err := writeOutput(s.paths[i], text, s.inputs); err != nil {
-		return err
-	}
-	s.console.note("%s: written to %s", s.files[i], s.paths[i])
-	return nil
-}
-
-func (s *transcriptSink) render(i int, t *server.Transcript) ([]byte, error) {
-	if s.lines {
-		return server.RenderLine(s.files[i], t, s.words)
-	}
-	text, err := server.Render(s.format, t.Result, t.Duration, t.Task, server.Detail{Segments: true, Words: s.words})
-	if err == nil && s.paths == nil && s.several && s.format != server.VerboseJSON {
-		// Several files on one stream are told apart as head and tail do it.
-		text = append([]byte("==> "+s.files[i]+" <==\n"), append(text, '\n')...)
-	}
-	return text, err
 }
