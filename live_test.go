@@ -173,7 +173,7 @@ func lawAt(t *testing.T, codec audioprep.RawCodec) func([]float32) []byte {
 // TestLive says the sample to a server with a real model, in every form that sound may have: it hears the same words each time, where
 // they were said.
 func TestLive(t *testing.T) {
-	url := serveTiny(t, whisper.Settings{ShortContext: true})
+	url := serveTiny(t, whisper.Settings{ShortContext: true, Speech: sampleSound(5)})
 	text, err := os.ReadFile("testdata/sample.txt")
 	if err != nil {
 		t.Fatal(err)

@@ -94,7 +94,8 @@ func (l *loader) open(path, name string) (engine.Model, error) {
 	if family == models.FamilyParakeet {
 		model, err = parakeet.Load(device, path, name, parakeet.Config{MaxWindowSamples: l.flags.maxWindowSamples()})
 	} else {
-		model, err = whisper.Load(device, path, name, whisper.Settings{ShortContext: shortContextFor(l.flags.EncoderContext, name)})
+		short := shortContextFor(l.flags.EncoderContext, name)
+		model, err = whisper.Load(device, path, name, whisper.Settings{ShortContext: short, Speech: sampleSound(5)})
 	}
 	if err != nil {
 		release()

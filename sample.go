@@ -29,3 +29,12 @@ func sampleOf(seconds float64) []byte {
 	binary.LittleEndian.PutUint32(wav[wavHeader-4:], uint32(len(wav)-wavHeader))
 	return wav
 }
+
+// sampleSound is the first seconds of the sample.
+func sampleSound(seconds int) []float32 {
+	sound := make([]float32, seconds*engine.SampleRate)
+	for i := range sound {
+		sound[i] = float32(int16(binary.LittleEndian.Uint16(sample[wavHeader+2*i:]))) / 32768
+	}
+	return sound
+}

@@ -107,7 +107,7 @@ func hear(t *testing.T, m *Model, list []hearing, limit int) []string {
 	begin := func(p *place) {
 		i := number[p.chain]
 		m.dev.Upload(positions, noise(32*m.config.Width, uint64(1000*i+p.chain.seek)))
-		m.dec.listen(p.window, positions)
+		m.dec.listen(p.window, positions, wholeView)
 		p.encoded, p.rung, p.frames = true, 0, framesPerWindow
 		s.begin(p)
 		p.search.timestamps = !list[i].plain

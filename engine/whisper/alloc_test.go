@@ -37,9 +37,9 @@ func allocations(t *testing.T, m *Model) float64 {
 	rows := []row{{token: 1, position: 3}, {token: 2, position: 5, slot: 1, window: 1}}
 	rules := make([]engine.Rule, len(rows))
 	run := func() {
-		positions := m.enc.run(frames, nil)
+		positions := m.enc.run(frames, wholeView, nil)
 		for w := range int32(2) {
-			m.dec.listen(w, positions)
+			m.dec.listen(w, positions, wholeView)
 		}
 		m.dec.forward(rows, false, nil)
 		if _, err := m.dev.Select(m.dec.logits(last), rules, 1); err != nil {

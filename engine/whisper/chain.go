@@ -52,11 +52,15 @@ func (c *chain) prepare() {
 // size is the length of the next pass in frames.
 func (c *chain) size() int { return min(framesPerWindow, c.content-c.seek) }
 
-// window writes the next pass's log-mel to dst, [frames][mels] for a context of at least size frames; beyond the sound
-// it's 0, as in the reference, which is not the value of silence.
+// window writes the next pass's log-mel to dst, [frames][mels], at least size frames. Beyond the sound a short view has silence; the whole
+// window has 0 there, as in the reference, which is not the value of silence.
 func (c *chain) window(dst []float32) {
 	mels := c.job.model.config.Mels
-	n := copy(dst, c.mel[c.seek*mels:(c.seek+c.size())*mels])
+	frames := len(dst) / mels
+	if viewOf(frames) == wholeView {
+		frames = c.size()
+	}
+	n := copy(dst, c.mel[c.seek*mels:(c.seek+frames)*mels])
 	clear(dst[n:])
 }
 

@@ -2,6 +2,9 @@ package whisper
 
 import (
 	"context"
+	"encoding/binary"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,20 +13,26 @@ import (
 
 func TestContextOf(t *testing.T) {
 	m := *tinyModel(t)
+	speech := m.speech
 	for _, c := range []struct {
-		short, sequential bool
-		content, seek     int
-		want              int
+		short, speech, sequential bool
+		content, seek             int
+		want                      int
 	}{
-		{false, false, 500, 0, framesPerWindow},
-		{true, true, 500, 0, framesPerWindow},
-		{true, false, 1, 0, 416},
-		{true, false, 500, 0, 928},
-		{true, false, 2601, 0, framesPerWindow},
-		{true, false, 3000, 0, framesPerWindow},
-		{true, false, 3000, 2500, 928},
+		{false, true, false, 500, 0, framesPerWindow},
+		{true, false, false, 500, 0, framesPerWindow},
+		{true, true, true, 500, 0, framesPerWindow},
+		{true, true, false, 1, 0, 128},
+		{true, true, false, 500, 0, 608},
+		{true, true, false, 2748, 0, 2848},
+		{true, true, false, 2749, 0, framesPerWindow},
+		{true, true, false, 3000, 0, framesPerWindow},
+		{true, true, false, 3000, 2500, 608},
 	} {
-		m.shortContext = c.short
+		m.shortContext, m.speech = c.short, nil
+		if c.speech {
+			m.speech = speech
+		}
 		own := &chain{job: &job{options: engine.Options{Sequential: c.sequential}}, content: c.content, seek: c.seek}
 		if got := m.contextOf(own); got != c.want {
 			t.Errorf("%+v: %d frames", c, got)
@@ -81,6 +90,77 @@ func TestDraft(t *testing.T) {
 	}
 }
 
+// TestRest learns the rest of windows twice, from other windows' remains, and from other speech, which makes a difference.
+func TestRest(t *testing.T) {
+	m := *tinyModel(t)
+	learn := func(speech []float32) (rest []float32) {
+		m.speech, m.knowsRest = speech, false
+		m.learnRest()
+		for _, r := range append(slices.Clone(m.enc.rest), m.dec.rest...) {
+			rest = append(rest, download(t, &m, r)...)
+		}
+		return rest
+	}
+	first := learn(noise(8*engine.SampleRate, 1))
+	playTo(&m, noise(30*engine.SampleRate, 2))
+	m.enc.run([]int{framesPerWindow}, wholeView, nil)
+	if again := learn(noise(8*engine.SampleRate, 1)); !slices.Equal(again, first) {
+		t.Error("the rest depends on what was heard before")
+	}
+	if other := learn(noise(3*engine.SampleRate, 3)); slices.Equal(other, first) {
+		t.Error("the rest doesn't depend on the speech")
+	}
+	knows := learn(noise(engine.SampleRate, 4))
+	m.speech = noise(engine.SampleRate, 5)
+	m.learnRest()
+	if again := download(t, &m, m.enc.rest[0]); !slices.Equal(again, knows[:len(again)]) {
+		t.Error("the rest was learned twice")
+	}
+}
+
+// TestViewsInABatch has whole and short views take turns in a batch: each window must come to what it does alone.
+func TestViewsInABatch(t *testing.T) {
+	m := *tinyModel(t)
+	m.shortContext = true
+	o := engine.Options{Temperatures: []float32{0}, Draft: true}
+	var jobs []engine.Job
+	var alone []string
+	var batch []engine.Window
+	for i, seconds := range []int{3, 30, 30, 2, 9, 30} {
+		samples := noise(seconds*engine.SampleRate, uint64(i))
+		alone = append(alone, toJSON(t, transcribe(t, &m, samples, whole(samples), o)))
+		j, err := m.NewJob(samples, whole(samples), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs, batch = append(jobs, j), append(batch, j.Next(1)...)
+	}
+	for i, err := range runAll(context.Background(), &m, batch) {
+		if err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	for i, j := range jobs {
+		if got := toJSON(t, j.Result()); got != alone[i] {
+			t.Errorf("window %d in a batch %.300s\nalone %.300s", i, got, alone[i])
+		}
+	}
+}
+
+// sampleSpeech is the repository's sample.
+func sampleSpeech(t *testing.T) []float32 {
+	t.Helper()
+	wav, err := os.ReadFile("../../testdata/sample.wav")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sound []float32
+	for data := wav[44:]; len(data) > 1; data = data[2:] {
+		sound = append(sound, float32(int16(binary.LittleEndian.Uint16(data)))/32768)
+	}
+	return sound
+}
+
 // TestShortContext holds short contexts to the reference's words, and to themselves in a batch.
 func TestShortContext(t *testing.T) {
 	for _, name := range []string{"tiny.en", "base"} {
@@ -89,7 +169,7 @@ func TestShortContext(t *testing.T) {
 			o := engine.Options{Language: "en", WordTimestamps: true}
 			samples := clip(t, "jfk")
 			want := transcribe(t, &m, samples, whole(samples), o)
-			m.shortContext = true
+			m.shortContext, m.speech = true, sampleSpeech(t)
 			got := transcribe(t, &m, samples, whole(samples), o)
 			heard, reference := plainWords(got), plainWords(want)
 			if len(heard) != len(reference) {

@@ -28,6 +28,7 @@ type decoder struct {
 	x, h, att, q, qkv, ff, last, scores, kv engine.Tensor
 	// probs holds cross-attention rows for alignment, [heads*rows][positions], as reserveProbs shaped it last.
 	probs   engine.Tensor
+	rest    []engine.Tensor // keys and values of each layer that stand for the rest of a short context's window, [restPositions][2D]
 	buffers []engine.Buffer
 	rows    struct { // of a pass, as split leaves them
 		ids, positions, windows []int32
@@ -54,7 +55,7 @@ func loadDecoder(l *loader, c Config, slots, windows, logitRows int) *decoder {
 	m := &decoder{dev: l.dev, width: c.Width, heads: c.DecoderHeads, vocabulary: c.Vocabulary}
 	d := c.Width
 	m.tokens = l.matrix(name{"decoder/embeddings/weight", "decoder.embed_tokens.weight"}, nil, c.Vocabulary, d)
-	m.positions = l.table(name{"decoder/position_encodings/encodings", "decoder.embed_positions.weight"}, c.TextContext, d)
+	m.positions = l.table(name{"decoder/position_encodings/encodings", "decoder.embed_positions.weight"}, 0, c.TextContext, d)
 	for i := range c.DecoderLayers {
 		ct2, hf := fmt.Sprintf("decoder/layer_%d/", i), fmt.Sprintf("decoder.layers.%d.", i)
 		m.layers = append(m.layers, decoderLayer{
@@ -96,6 +97,9 @@ func (m *decoder) allocate(l *loader, c Config, slots, windows, logitRows int) {
 	} {
 		*t.dst = l.scratchTensor(&m.buffers, t.rows, t.cols)
 	}
+	for range c.DecoderLayers {
+		m.rest = append(m.rest, l.scratchTensor(&m.buffers, restPositions, 2*d))
+	}
 	m.scores = l.allocate(l.dev.AllocSingle, &m.buffers, logitRows, c.Vocabulary)
 	if l.err == nil {
 		m.cache, l.err = l.dev.NewCache(c.DecoderLayers, slots, c.TextContext, d)
@@ -106,12 +110,25 @@ func (m *decoder) allocate(l *loader, c Config, slots, windows, logitRows int) {
 }
 
 // listen computes a window's cross-attention keys and values from its encoder positions
-// [1500][D] and keeps them in the given slot.
-func (m *decoder) listen(window int32, positions engine.Tensor) {
-	kv := m.kv.Slice(0, positions.Rows)
+// [≤ 1500][D] and keeps them in the given slot, after a short view with those of the window's rest.
+func (m *decoder) listen(window int32, positions engine.Tensor, v view) {
+	n := positions.Rows
 	for i := range m.layers {
-		m.dev.Linear(kv, positions, m.layers[i].crossKV, engine.NoActivation, engine.Tensor{})
-		m.dev.StoreCross(m.cross, i, int(window), kv)
+		m.dev.Linear(m.kv.Slice(0, n), positions, m.layers[i].crossKV, engine.NoActivation, engine.Tensor{})
+		all := n
+		if v == shortView {
+			all += restPositions
+			m.dev.Gather(m.kv.Slice(n, all), m.rest[i], restRows)
+		}
+		m.dev.StoreCross(m.cross, i, int(window), m.kv.Slice(0, all))
+	}
+}
+
+// learnRest keeps the keys and values of the last of the encoder's positions.
+func (m *decoder) learnRest(positions engine.Tensor) {
+	last := positions.Slice(positions.Rows-restPositions, positions.Rows)
+	for i := range m.layers {
+		m.dev.Linear(m.rest[i], last, m.layers[i].crossKV, engine.NoActivation, engine.Tensor{})
 	}
 }
 

@@ -20,13 +20,14 @@ type encoder struct {
 	mels, width  int
 	heads, group int
 	conv1, conv2 engine.Conv
-	places       engine.Table
+	places, ends engine.Table // ends are the last learnEnd of places
 	layers       []encoderLayer
 	norm         engine.Norm
 
 	// Scratch for group windows: mel [3000][mels], stem [3000][D], x, h, att [1500][D], qkv [1500][3D], ff [1500][4D].
 	mel, stem, x, h, att, qkv, ff engine.Tensor
-	positions                     []int // of each window of a run
+	rest                          []engine.Tensor // of each layer, [restPositions][3D], of which keys and values count
+	positions                     []int           // of each window of a run
 	buffers                       []engine.Buffer
 }
 
@@ -42,7 +43,8 @@ func loadEncoder(l *loader, c Config) *encoder {
 	d := c.Width
 	e.conv1 = l.conv(name{"encoder/conv1", "encoder.conv1"}, d, c.Mels, 1)
 	e.conv2 = l.conv(name{"encoder/conv2", "encoder.conv2"}, d, d, framesPerPosition)
-	e.places = l.table(name{"encoder/position_encodings/encodings", "encoder.embed_positions.weight"}, c.AudioContext, d)
+	places := name{"encoder/position_encodings/encodings", "encoder.embed_positions.weight"}
+	e.places, e.ends = l.table(places, 0, c.AudioContext, d), l.table(places, c.AudioContext-learnEnd, c.AudioContext, d)
 	for i := range c.EncoderLayers {
 		ct2, hf := fmt.Sprintf("encoder/layer_%d/", i), fmt.Sprintf("encoder.layers.%d.", i)
 		e.layers = append(e.layers, encoderLayer{
@@ -70,6 +72,9 @@ func (e *encoder) allocate(l *loader, c Config) {
 	} {
 		*t.dst = l.scratchTensor(&e.buffers, t.rows, t.cols)
 	}
+	for range c.EncoderLayers {
+		e.rest = append(e.rest, l.scratchTensor(&e.buffers, restPositions, 3*d))
+	}
 	e.positions = make([]int, e.group)
 }
 
@@ -92,10 +97,10 @@ func (l *loader) allocate(alloc func(n int) (engine.Buffer, error), owned *[]eng
 	return engine.NewTensor(b, rows, cols)
 }
 
-// run encodes windows, at most group, of so many frames each, whose log-mel lies one after another in
+// run encodes windows, at most group and all seen alike, of so many frames each, whose log-mel lies one after another in
 // e.mel. The result, [sum of positionsIn(frames)][D], is valid until the next run. tap, if not nil, is shown
 // each stage's output as it comes.
-func (e *encoder) run(frames []int, tap func(stage string, t engine.Tensor)) engine.Tensor {
+func (e *encoder) run(frames []int, v view, tap func(stage string, t engine.Tensor)) engine.Tensor {
 	show := func(stage string, t engine.Tensor) {
 		if tap != nil {
 			tap(stage, t)
@@ -109,19 +114,17 @@ func (e *encoder) run(frames []int, tap func(stage string, t engine.Tensor)) eng
 		rows += positions[i]
 	}
 	stem := e.stem.Slice(0, allFrames)
-	x, h, att := e.x.Slice(0, rows), e.h.Slice(0, rows), e.att.Slice(0, rows)
-	qkv, ff := e.qkv.Slice(0, rows), e.ff.Slice(0, rows)
+	x, h, att, ff := e.x.Slice(0, rows), e.h.Slice(0, rows), e.att.Slice(0, rows), e.ff.Slice(0, rows)
 
 	e.dev.Conv(stem, e.mel.Slice(0, allFrames), frames, e.conv1, engine.GELU)
 	show("conv1_gelu", stem)
 	e.dev.Conv(x, stem, frames, e.conv2, engine.GELU)
 	show("conv2_gelu", x)
-	e.dev.AddPositions(x, positions, e.places)
+	e.place(x, positions, v)
 	show("stem", x)
 	for i := range e.layers {
 		l := &e.layers[i]
-		e.dev.NormLinear(qkv, h, x, l.attNorm, l.qkv, engine.NoActivation)
-		e.dev.Attention(att, qkv, positions, e.heads, 0)
+		e.attend(att, h, x, positions, i, v)
 		e.dev.Linear(x, att, l.out, engine.NoActivation, x)
 		e.dev.NormLinear(ff, h, x, l.ffNorm, l.fc1, engine.GELU)
 		e.dev.Linear(x, ff, l.fc2, engine.NoActivation, x)
@@ -132,6 +135,39 @@ func (e *encoder) run(frames []int, tap func(stage string, t engine.Tensor)) eng
 	e.dev.LayerNorm(h, x, e.norm)
 	show("final", h)
 	return h
+}
+
+// place adds to each position of some windows what tells its place.
+func (e *encoder) place(x engine.Tensor, positions []int, v view) {
+	if v != learnView {
+		e.dev.AddPositions(x, positions, e.places)
+		return
+	}
+	n := positions[0] - learnEnd
+	e.dev.AddPositions(x.Slice(0, n), []int{n}, e.places)
+	e.dev.AddPositions(x.Slice(n, n+learnEnd), []int{learnEnd}, e.ends)
+}
+
+// attend sets att to what a layer's self-attention makes of x. h is scratch of the same shape.
+func (e *encoder) attend(att, h, x engine.Tensor, positions []int, layer int, v view) {
+	l, rest := &e.layers[layer], e.rest[layer]
+	if v != shortView {
+		qkv := e.qkv.Slice(0, x.Rows)
+		e.dev.NormLinear(qkv, h, x, l.attNorm, l.qkv, engine.NoActivation)
+		e.dev.Attention(att, qkv, positions, e.heads, 0)
+		if v == learnView {
+			e.dev.Gather(rest, qkv.Slice(x.Rows-restPositions, x.Rows), restRows)
+		}
+		return
+	}
+	at, to := 0, 0
+	for _, n := range positions {
+		e.dev.NormLinear(e.qkv.Slice(to, to+n), h.Slice(at, at+n), x.Slice(at, at+n), l.attNorm, l.qkv, engine.NoActivation)
+		at, to = at+n, to+n
+		e.dev.Gather(e.qkv.Slice(to, to+restPositions), rest, restRows)
+		to += restPositions
+	}
+	e.dev.Attention(att, e.qkv.Slice(0, to), positions, e.heads, restPositions)
 }
 
 // positionsIn is how many encoder positions so many frames make.

@@ -19,7 +19,7 @@ func TestEncoderStages(t *testing.T) {
 			m := model(t, name)
 			playTo(m, clip(t, "jfk"))
 			compared := 0
-			m.enc.run([]int{framesPerWindow}, func(stage string, x engine.Tensor) {
+			m.enc.run([]int{framesPerWindow}, wholeView, func(stage string, x engine.Tensor) {
 				got := download(t, m, x)
 				file := name + "_" + stage
 				if name != "tiny.en" || stage != "stem" && stage != "block0" && stage != "final" { // those are there whole

@@ -8,9 +8,6 @@ func (m *Model) features(group []*place) (frames []int, err error) {
 	var sounds []engine.Sound
 	rows := 0
 	for _, p := range group {
-		if p.frames == 0 {
-			p.frames = m.contextOf(p.chain)
-		}
 		dst := m.enc.mel.Slice(rows, rows+p.frames)
 		rows += p.frames
 		frames = append(frames, p.frames)
@@ -20,11 +17,10 @@ func (m *Model) features(group []*place) (frames []int, err error) {
 			m.dev.Upload(dst, mel)
 			continue
 		}
-		sound, err := p.chain.sound()
+		sound, err := p.chain.sound(p.frames)
 		if err != nil {
 			return nil, err
 		}
-		sound.Rows = p.frames
 		sounds = append(sounds, sound)
 	}
 	if m.onDevice != nil {
@@ -33,14 +29,18 @@ func (m *Model) features(group []*place) (frames []int, err error) {
 	return frames, nil
 }
 
-// sound is the next pass as a device that makes log-mel is to hear it. What is longer than a window is measured first, once: it's heard
-// a window at a time, and cut off below the peak of the whole.
-func (c *chain) sound() (engine.Sound, error) {
+// sound is the next pass, in so many frames, as a device that makes log-mel is to hear it: as [chain.window] has it. What is longer than a
+// window is measured first, once: it's heard a window at a time, and cut off below the peak of the whole.
+func (c *chain) sound(frames int) (engine.Sound, error) {
 	if c.peak == 0 && c.content > framesPerWindow {
 		var err error
 		if c.peak, err = c.job.model.onDevice.Peak(c.samples); err != nil {
 			return engine.Sound{}, err
 		}
 	}
-	return engine.Sound{Samples: c.samples, From: c.seek, Frames: c.size(), Peak: c.peak}, nil
+	sound := engine.Sound{Samples: c.samples, From: c.seek, Frames: frames, Rows: frames, Peak: c.peak}
+	if viewOf(frames) == wholeView {
+		sound.Frames = c.size()
+	}
+	return sound, nil
 }

@@ -155,7 +155,7 @@ func playTo(m *Model, samples []float32) {
 func listenTo(t testing.TB, m *Model, samples []float32, window int32) {
 	t.Helper()
 	playTo(m, samples)
-	m.dec.listen(window, m.enc.run([]int{framesPerWindow}, nil))
+	m.dec.listen(window, m.enc.run([]int{framesPerWindow}, wholeView, nil), wholeView)
 	if err := m.dev.Sync(); err != nil {
 		t.Fatal(err)
 	}

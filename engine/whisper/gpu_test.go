@@ -155,7 +155,7 @@ func shortModel(t testing.TB, dev engine.Device) *Model {
 	t.Helper()
 	dir := t.TempDir()
 	writeShortModel(t, dir, 16)
-	m, err := Load(dev, dir, "tiny-random", Settings{ShortContext: true})
+	m, err := Load(dev, dir, "tiny-random", Settings{ShortContext: true, Speech: noise(5*engine.SampleRate, 5)})
 	if err != nil {
 		t.Fatal(err)
 	}

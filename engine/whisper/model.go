@@ -34,6 +34,8 @@ type Model struct {
 	melScratch []float32 // one window, [3000][mels]
 
 	shortContext bool
+	speech       []float32 // to learn the rest of windows from
+	knowsRest    bool
 }
 
 // Settings are what a model can be loaded with beside its weights. The zero value decodes as the reference implementation does.
@@ -41,6 +43,9 @@ type Settings struct {
 	// ShortContext lets the encoder see only some of the padding of a window under 30 s. It's much faster for short clips,
 	// and a few words come out otherwise.
 	ShortContext bool
+	// Speech is 5 s of anybody's speech, 16 kHz, from which the model learns what short contexts need. Without it there are none, nor
+	// for drafts.
+	Speech []float32
 }
 
 // Load reads a model's folder, in Hugging Face's or CTranslate2's form, and puts its weights
@@ -61,7 +66,7 @@ func Load(dev engine.Device, dir, name string, s Settings) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
-	m.shortContext = s.ShortContext
+	m.shortContext, m.speech = s.ShortContext, s.Speech
 	return m, nil
 }
 

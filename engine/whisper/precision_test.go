@@ -21,7 +21,7 @@ func TestPrecisions(t *testing.T) {
 	}
 	encode := func(m *Model) []float32 {
 		playTo(m, clip(t, "jfk"))
-		return download(t, m, m.enc.run([]int{framesPerWindow}, nil))
+		return download(t, m, m.enc.run([]int{framesPerWindow}, wholeView, nil))
 	}
 	for _, c := range []struct {
 		model     string

@@ -154,15 +154,19 @@ func (s *session) encode() error {
 		if len(group) == 0 {
 			return nil
 		}
+		if viewOf(group[0].frames) == shortView {
+			m.learnRest()
+		}
 		frames, err := m.features(group)
 		if err != nil {
 			return err
 		}
-		positions := m.enc.run(frames, nil)
+		v := viewOf(group[0].frames)
+		positions := m.enc.run(frames, v, nil)
 		at := 0
 		for _, p := range group {
 			n := positionsIn(p.frames)
-			m.dec.listen(p.window, positions.Slice(at, at+n))
+			m.dec.listen(p.window, positions.Slice(at, at+n), v)
 			at += n
 			if err := s.detect(p); err != nil {
 				return err
@@ -177,6 +181,14 @@ func (s *session) encode() error {
 	for _, p := range s.active {
 		if p.encoded {
 			continue
+		}
+		if p.frames == 0 {
+			p.frames = m.contextOf(p.chain)
+		}
+		if len(group) > 0 && viewOf(group[0].frames) != viewOf(p.frames) {
+			if err := flush(); err != nil {
+				return err
+			}
 		}
 		if group = append(group, p); len(group) == m.enc.group {
 			if err := flush(); err != nil {
@@ -344,7 +356,7 @@ func (s *session) settle(p *place) error {
 		return nil
 	}
 	err := p.chain.accept(&out, func(text []int32) (alignment, error) {
-		return s.m.align(p.window, p.slots[0], p.chain.language, p.chain.job.options.Task == engine.Translate, text, p.chain.size(), positionsIn(p.frames))
+		return s.m.align(p.window, p.slots[0], p.chain.language, p.chain.job.options.Task == engine.Translate, text, p.chain.size(), keysIn(p.frames))
 	})
 	if err != nil {
 		return err

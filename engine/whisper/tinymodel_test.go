@@ -147,7 +147,7 @@ func tinyModel(t testing.TB) *Model {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tiny.m, err = Load(dev, dir, "tiny-random", Settings{}); err != nil {
+		if tiny.m, err = Load(dev, dir, "tiny-random", Settings{Speech: noise(5*engine.SampleRate, 5)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -75,8 +75,8 @@ func checkToyTurbo(t *testing.T, dev engine.Device, most tolerances) {
 		t.Errorf("log-mel differs by %.2g", d)
 	}
 	playTo(m, clip(t, "jfk"))
-	positions := m.enc.run([]int{framesPerWindow}, nil)
-	m.dec.listen(0, positions)
+	positions := m.enc.run([]int{framesPerWindow}, wholeView, nil)
+	m.dec.listen(0, positions, wholeView)
 	_, want = goldenArray(t, "toy_turbo", "jfk_encoder_final.npy")
 	if e := relativeL2(t, download(t, m, positions), want); !(e <= most.encoder) {
 		t.Errorf("encoder: relative error %.2g", e)

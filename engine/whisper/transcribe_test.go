@@ -384,7 +384,7 @@ func BenchmarkEncoder(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			m := model(b, name)
 			for b.Loop() {
-				m.enc.run([]int{framesPerWindow}, nil)
+				m.enc.run([]int{framesPerWindow}, wholeView, nil)
 				if err := m.dev.Sync(); err != nil {
 					b.Fatal(err)
 				}

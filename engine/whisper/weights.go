@@ -168,12 +168,12 @@ func (l *loader) conv(at name, out, in, stride int) engine.Conv {
 	return conv
 }
 
-func (l *loader) table(n name, rows, d int) engine.Table {
-	w := l.tensor(n, rows, d)
+func (l *loader) table(n name, from, to, d int) engine.Table {
+	w := l.tensor(n, to, d)
 	if l.err != nil {
 		return nil
 	}
-	table, err := l.dev.NewTable(w, rows, d)
+	table, err := l.dev.NewTable(w[from*d:], to-from, d)
 	l.err = err
 	return table
 }
