@@ -1,9 +1,7 @@
 package batcher
 
 import (
-	"cmp"
 	"math"
-	"slices"
 	"time"
 )
 
@@ -102,84 +100,4 @@ func (f *Former[W]) runsOn(now time.Time) float64 {
 func duration(seconds float64) time.Duration {
 	const most = 1000 * 3600
 	return time.Duration(min(seconds, most) * float64(time.Second))
-}
-
-// Waiter is a request that waits, as others may see it.
-type Waiter struct {
-	Caller     string
-	CostMillis int64
-	Since      time.Time
-	Owed       bool          // a clip that an earlier turn could not fit
-	Started    bool          // windows of it have run
-	Predicted  time.Duration // until its answer, from now; 0 while nothing has been measured
-}
-
-// Line returns who waits in a lane, about in the order in which they will be served if nobody else comes.
-func (f *Former[W]) Line(lane Lane, now time.Time) []Waiter {
-	type place struct {
-		it    *Item[W]
-		round int64 // what is owed goes by rounds, the rest by what its caller will have been served
-		key   int64
-	}
-	var line []place
-	add := func(l *fifo[W], round int64) {
-		for it := l.head; it != nil; it = it.next {
-			if it.Lane == lane {
-				line = append(line, place{it, round, int64(len(line))})
-			}
-		}
-	}
-	add(&f.cur.items, -2)
-	if f.ahead != nil {
-		add(&f.ahead.items, -1)
-	}
-	if lane == Recordings {
-		add(&f.recordings.held, 0)
-	}
-	s := f.clips.callers
-	if lane == Recordings && f.policy != CostOrder {
-		s = f.recordings.callers
-	}
-	for _, c := range s.active {
-		served, round := c.tag, int64(0)
-		for it := c.queue.head; it != nil; it = it.next {
-			round++
-			if it.Lane != lane {
-				continue
-			}
-			if lane == Clips {
-				line = append(line, place{it, round, int64(it.seq)})
-			} else {
-				line = append(line, place{it, 1, served})
-			}
-			served += it.CostMillis - it.charged
-		}
-		fresh := slices.Clone(c.cheap)
-		slices.SortFunc(fresh, func(a, b *Item[W]) int {
-			return cmp.Or(cmp.Compare(a.CostMillis, b.CostMillis), cmp.Compare(a.seq, b.seq))
-		})
-		for _, it := range fresh {
-			if it.Lane == lane {
-				line = append(line, place{it, math.MaxInt64, served})
-			}
-			served += it.CostMillis
-		}
-	}
-	slices.SortStableFunc(line, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.round, b.round), cmp.Compare(a.key, b.key))
-	})
-	waiters := make([]Waiter, len(line))
-	var before int64
-	for i, p := range line {
-		it := p.it
-		before += it.CostMillis - it.charged
-		w := Waiter{Caller: it.Caller, CostMillis: it.CostMillis, Since: it.arrived, Owed: it.owed, Started: it.phase == started}
-		if lane == Clips {
-			w.Predicted = f.predictClip(i, now)
-		} else {
-			w.Predicted = f.predictRecording(before, now)
-		}
-		waiters[i] = w
-	}
-	return waiters
 }
