@@ -55,20 +55,31 @@ func (c *deepgram) translate(up *upload, query url.Values, w *warner) error {
 		}
 	}
 	w.ignored(theirs, deepgramIgnored...)
-
-	flags := map[string]bool{"punctuate": true}
-	for _, name := range []string{"punctuate", "detect_language", "utterances", "multichannel"} {
-		if len(theirs[name]) > 0 {
-			flag, err := theirs.flag(name)
-			if err != nil && name != "detect_language" { // which may be a list of languages to choose from
-				return err
-			}
-			flags[name] = flag || err != nil
+	f := fields{"response_format": {string(VerboseJSON)}, "timestamp_granularities": {"word", "segment"}, "language": {"en"}}
+	if err := c.translateModel(theirs, f); err != nil {
+		return err
+	}
+	if err := c.translateFlags(theirs, f); err != nil {
+		return err
+	}
+	if words := deepgramKeywords(theirs); len(words) > 0 {
+		f["keywords"] = words
+	}
+	known := slices.Concat(deepgramFlags, deepgramIgnored, []string{"model", "language", "keyterm", "keywords"})
+	for name, values := range theirs {
+		if !slices.Contains(known, name) {
+			f[name] = values
 		}
 	}
-	c.bare, c.detect, c.utterances = !flags["punctuate"], flags["detect_language"], flags["utterances"]
+	if up.audio == nil { // the body is {"url": …}
+		f["url"] = up.fields["url"]
+	}
+	up.fields = f
+	return nil
+}
 
-	f := fields{"response_format": {string(VerboseJSON)}, "timestamp_granularities": {"word", "segment"}, "language": {"en"}}
+// translateModel takes over the model, unless it's one of Deepgram's, and the language.
+func (c *deepgram) translateModel(theirs, f fields) error {
 	for _, name := range []string{"model", "language"} {
 		value, err := theirs.text(name)
 		if err != nil {
@@ -81,31 +92,45 @@ func (c *deepgram) translate(up *upload, query url.Values, w *warner) error {
 			f[name] = []string{value}
 		}
 	}
+	return nil
+}
+
+// deepgramFlags are true or false.
+var deepgramFlags = []string{"punctuate", "detect_language", "utterances", "multichannel"}
+
+// translateFlags takes over what is true or false; f has the language.
+func (c *deepgram) translateFlags(theirs, f fields) error {
+	flags := map[string]bool{"punctuate": true}
+	for _, name := range deepgramFlags {
+		if len(theirs[name]) > 0 {
+			flag, err := theirs.flag(name)
+			if err != nil && name != "detect_language" { // which may be a list of languages to choose from
+				return err
+			}
+			flags[name] = flag || err != nil
+		}
+	}
+	c.bare, c.detect, c.utterances = !flags["punctuate"], flags["detect_language"], flags["utterances"]
 	if c.detect || strings.EqualFold(f["language"][0], "multi") {
 		f["language"] = []string{"auto"}
 	}
 	if flags["multichannel"] {
 		f["channels"] = []string{"separate"}
 	}
-	for _, word := range append(slices.Clone(theirs["keyterm"]), theirs["keywords"]...) {
-		if term, boost, ok := strings.Cut(word, ":"); ok { // keywords=term:2
+	return nil
+}
+
+// deepgramKeywords are the terms to expect, of both names that they have had, without how much they count: keywords=term:2.
+func deepgramKeywords(theirs fields) (words []string) {
+	for _, word := range slices.Concat(theirs["keyterm"], theirs["keywords"]) {
+		if term, boost, ok := strings.Cut(word, ":"); ok {
 			if _, err := strconv.ParseFloat(boost, 64); err == nil {
 				word = term
 			}
 		}
-		f["keywords"] = append(f["keywords"], word)
+		words = append(words, word)
 	}
-	known := append([]string{"model", "language", "punctuate", "detect_language", "utterances", "multichannel", "keyterm", "keywords"}, deepgramIgnored...)
-	for name, values := range theirs {
-		if !slices.Contains(known, name) {
-			f[name] = values
-		}
-	}
-	if up.audio == nil { // the body is {"url": …}
-		f["url"] = up.fields["url"]
-	}
-	up.fields = f
-	return nil
+	return words
 }
 
 // adjust also hashes the audio.
