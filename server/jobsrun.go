@@ -17,18 +17,6 @@ import (
 	"hark/jobs"
 )
 
-// jobRequest is what a job was asked for, as it's kept.
-type jobRequest struct {
-	OpenAI bool        `json:"openai"`
-	Task   engine.Task `json:"task"`
-	Fields fields      `json:"fields"`
-	Name   string      `json:"name,omitempty"` // of the file
-	Type   string      `json:"type,omitempty"`
-	URL    string      `json:"url,omitempty"` // where the audio is to be got, if it wasn't sent
-}
-
-func (q *jobRequest) dialect() dialect { return dialect{openAI: q.OpenAI, task: q.Task} }
-
 // jobRun is a job that runs.
 type jobRun struct {
 	office *office
@@ -99,22 +87,15 @@ func (run *jobRun) transcribe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	model, err := s.resolve(run.job.Model)
+	in, err := run.input(wishes)
 	if err != nil {
 		return err
-	}
-	in := Input{Model: model, Choice: wishes.choice, Options: wishes.options, Caller: run.job.Caller, Charged: run.begun.Measured}
-	if info, ok := s.models.Known(model); ok && !info.Prompts {
-		in.Options.Prompt = ""
 	}
 	if wishes.deadline > 0 {
 		in.Deadline = run.job.Created.Add(wishes.deadline)
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadlineCause(ctx, in.Deadline, batcher.ErrDeadline)
 		defer cancel()
-	}
-	if in.Resume, err = run.pieces(); err != nil {
-		return err
 	}
 	audio, err := run.audio(ctx, request.URL)
 	if err != nil {
@@ -124,6 +105,36 @@ func (run *jobRun) transcribe(ctx context.Context) error {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	in.Audio, in.Decoded = audio.reader(ctx), audio.Close
+	run.listen(&in, wishes, giveUp)
+	t, err := s.transcriber.Transcribe(ctx, in)
+	switch {
+	case run.failed != nil:
+		return run.failed
+	case err != nil && errors.Is(context.Cause(ctx), batcher.ErrDeadline):
+		return fmt.Errorf("%w: %w", batcher.ErrDeadline, err)
+	case err != nil:
+		return wishes.inFields(err, d)
+	}
+	return run.finish(t, d)
+}
+
+// input is what the transcriber is told of a job, but for its audio and its deadline.
+func (run *jobRun) input(wishes *wishes) (Input, error) {
+	s := run.office.server
+	model, err := s.resolve(run.job.Model)
+	if err != nil {
+		return Input{}, err
+	}
+	in := Input{Model: model, Choice: wishes.choice, Options: wishes.options, Caller: run.job.Caller, Charged: run.begun.Measured}
+	if info, ok := s.models.Known(model); ok && !info.Prompts {
+		in.Options.Prompt = ""
+	}
+	in.Resume, err = run.pieces()
+	return in, err
+}
+
+// listen has the transcriber tell how it comes on, and keeps what it hears.
+func (run *jobRun) listen(in *Input, wishes *wishes, giveUp context.CancelCauseFunc) {
 	in.Progress = func(done, total time.Duration) {
 		if run.total.Swap(int64(total)) == 0 {
 			run.first.Store(int64(done))
@@ -138,16 +149,6 @@ func (run *jobRun) transcribe(ctx context.Context) error {
 		}
 	}
 	in.Heard = func(segments []engine.Segment) { run.keep(run.keepText(segments), giveUp) }
-	t, err := s.transcriber.Transcribe(ctx, in)
-	switch {
-	case run.failed != nil:
-		return run.failed
-	case err != nil && errors.Is(context.Cause(ctx), batcher.ErrDeadline):
-		return fmt.Errorf("%w: %w", batcher.ErrDeadline, err)
-	case err != nil:
-		return wishes.inFields(err, d)
-	}
-	return run.finish(t, d)
 }
 
 // keep gives a run up where something of it could not be kept.
@@ -156,26 +157,6 @@ func (run *jobRun) keep(err error, giveUp context.CancelCauseFunc) {
 		run.failed = err
 		giveUp(err)
 	}
-}
-
-// request reads what a job was asked for.
-func (o *office) request(id string) (*jobRequest, error) {
-	text, err := o.store.Request(id)
-	if err != nil {
-		return nil, err
-	}
-	return decodeRequest(text)
-}
-
-func decodeRequest(text []byte) (*jobRequest, error) {
-	q := &jobRequest{}
-	if err := json.Unmarshal(text, q); err != nil {
-		return nil, fmt.Errorf("request of a job: %w", err)
-	}
-	if q.Fields == nil {
-		q.Fields = fields{}
-	}
-	return q, nil
 }
 
 // pieces are what was done of the job before. What can't be read runs again.
