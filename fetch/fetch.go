@@ -91,6 +91,13 @@ func (f *Fetcher) Client() *http.Client {
 	}
 }
 
+// Limited returns a Fetcher of files of so many bytes at most, over the same connections.
+func (f *Fetcher) Limited(maxBytes int64) *Fetcher {
+	limited := *f
+	limited.cfg.MaxBytes = min(f.cfg.MaxBytes, maxBytes)
+	return &limited
+}
+
 // Close drops connections that are kept open.
 func (f *Fetcher) Close() { f.transport.CloseIdleConnections() }
 

@@ -237,6 +237,9 @@ func TestBounds(t *testing.T) {
 	if _, err := f.Fetch(t.Context(), url+"/fits", &got); err != nil || got.Len() != 10 {
 		t.Errorf("what just fits: got %d bytes, %v", got.Len(), err)
 	}
+	if _, err := f.Limited(9).Fetch(t.Context(), url+"/fits", io.Discard); !isA[*SizeError](err) {
+		t.Errorf("what just fits, where less is taken: got %v", err)
+	}
 	for path, is := range map[string]func(error) bool{
 		"/said":   isA[*SizeError],
 		"/unsaid": isA[*SizeError],

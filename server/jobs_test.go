@@ -299,17 +299,21 @@ func TestCancelJob(t *testing.T) {
 
 // TestFailedJob: what shows only when a job runs is told as the answer would have.
 func TestFailedJob(t *testing.T) {
+	const roomForJobs = 2 << 20
 	files := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/page":
 			w.Header().Set("Content-Type", "audio/wav")
 			io.WriteString(w, strings.Repeat("<p>a page</p>", 99))
+		case "/large":
+			w.Header().Set("Content-Length", fmt.Sprint(roomForJobs+1))
+			w.Write(make([]byte, roomForJobs+1))
 		default:
 			http.NotFound(w, r)
 		}
 	}))
 	defer files.Close()
-	js := newJobServer(t, t.TempDir(), func(c *Config, _ *jobs.Config) { c.MaxDuration = 40 * time.Second })
+	js := newJobServer(t, t.TempDir(), func(c *Config, jobs *jobs.Config) { c.MaxDuration, jobs.MaxBytes = 40*time.Second, roomForJobs })
 	for _, c := range []struct {
 		name        string
 		file        []byte
@@ -319,6 +323,7 @@ func TestFailedJob(t *testing.T) {
 	}{
 		{"too long", speechWAV(45, 1), nil, 413, "audio_too_long", "file"},
 		{"a page at its url", nil, []string{"url", files.URL + "/page"}, 415, "unsupported_format", "file"},
+		{"more at its url than fits", nil, []string{"url", files.URL + "/large"}, 413, "file_too_large", "url"},
 		{"nothing at its url", nil, []string{"url", files.URL + "/none"}, 400, "url_unreadable", "url"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -201,7 +201,7 @@ func (run *jobRun) fetch(ctx context.Context, url string) error {
 	}
 	defer in.Drop()
 	begin := time.Now()
-	file, err := s.fetcher.Fetch(ctx, url, in)
+	file, err := s.fetcher.Limited(store.MaxBytes()).Fetch(ctx, url, in)
 	s.metrics.countFetch(file.Bytes, time.Since(begin), err)
 	if err != nil {
 		return fetchFailed(err, "url")
