@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,11 +49,11 @@ type File struct {
 
 // New returns a Fetcher.
 func New(cfg Config) *Fetcher {
-	setDefault(&cfg.MaxBytes, 2<<30)
-	setDefault(&cfg.Timeout, time.Hour)
-	setDefault(&cfg.IdleTimeout, 30*time.Second)
-	setDefault(&cfg.MaxRedirects, 5)
-	setDefault(&cfg.UserAgent, "hark")
+	cfg.MaxBytes = cmp.Or(cfg.MaxBytes, 2<<30)
+	cfg.Timeout = cmp.Or(cfg.Timeout, time.Hour)
+	cfg.IdleTimeout = cmp.Or(cfg.IdleTimeout, 30*time.Second)
+	cfg.MaxRedirects = cmp.Or(cfg.MaxRedirects, 5)
+	cfg.UserAgent = cmp.Or(cfg.UserAgent, "hark")
 	if cfg.Lookup == nil {
 		cfg.Lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
@@ -73,13 +74,6 @@ func New(cfg Config) *Fetcher {
 	}
 	f.client = &http.Client{Transport: f.transport, CheckRedirect: f.redirect}
 	return f
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // Client returns a client that keeps the rule about addresses and follows no redirects, for posting. Its requests need bounds of

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"time"
@@ -34,6 +33,17 @@ func (s *Store) alter(id string, edit func(tx *bolt.Tx, j *Job) error) (*Job, er
 	return changed, nil
 }
 
+// alterOpen is alter for a job that isn't over; where it is, the error is ErrOver.
+func (s *Store) alterOpen(id string, edit func(tx *bolt.Tx, j *Job) error) error {
+	_, err := s.alter(id, func(tx *bolt.Tx, j *Job) error {
+		if j.State.Over() {
+			return ErrOver
+		}
+		return edit(tx, j)
+	})
+	return err
+}
+
 // Begin says that a job runs now. event is its event where it never ran before.
 func (s *Store) Begin(id string, event []byte) (*Job, error) {
 	return s.alter(id, func(tx *bolt.Tx, j *Job) error {
@@ -52,14 +62,10 @@ func (s *Store) Begin(id string, event []byte) (*Job, error) {
 
 // Requeue says that a job doesn't run any more, but is to.
 func (s *Store) Requeue(id string) error {
-	_, err := s.alter(id, func(tx *bolt.Tx, j *Job) error {
-		if j.State.Over() {
-			return ErrOver
-		}
+	return s.alterOpen(id, func(tx *bolt.Tx, j *Job) error {
 		j.State, j.Tries = Queued, 0
 		return nil
 	})
-	return err
 }
 
 // resume has a job that ran when the process ended wait again. How often that was stays counted.
@@ -77,10 +83,7 @@ func (s *Store) SetAudio(id string, audio *Incoming) error {
 	if err := audio.settle(id); err != nil {
 		return err
 	}
-	_, err := s.alter(id, func(tx *bolt.Tx, j *Job) error {
-		if j.State.Over() {
-			return ErrOver
-		}
+	err := s.alterOpen(id, func(tx *bolt.Tx, j *Job) error {
 		j.AudioBytes = n
 		return nil
 	})
@@ -94,22 +97,15 @@ func (s *Store) SetAudio(id string, audio *Incoming) error {
 
 // Measure says how long a job's audio is, now that it has been decoded.
 func (s *Store) Measure(id string, length time.Duration) error {
-	_, err := s.alter(id, func(_ *bolt.Tx, j *Job) error {
-		if j.State.Over() {
-			return ErrOver
-		}
+	return s.alterOpen(id, func(_ *bolt.Tx, j *Job) error {
 		j.Length, j.Measured = length, true
 		return nil
 	})
-	return err
 }
 
 // AddPiece keeps a piece of what is done of a job, after so much of its audio. When it returns that is on disk.
 func (s *Store) AddPiece(id string, piece []byte, heard time.Duration) error {
-	_, err := s.alter(id, func(tx *bolt.Tx, j *Job) error {
-		if j.State.Over() {
-			return ErrOver
-		}
+	return s.alterOpen(id, func(tx *bolt.Tx, j *Job) error {
 		b, err := tx.Bucket(bucketPieces).CreateBucketIfNotExists([]byte(id))
 		if err != nil {
 			return err
@@ -120,19 +116,14 @@ func (s *Store) AddPiece(id string, piece []byte, heard time.Duration) error {
 		j.StoredBytes += int64(len(piece))
 		return b.Put(number(uint64(j.Pieces)), seal(piece))
 	})
-	return err
 }
 
 // AddText keeps events of text that is final, the first so many segments of it now. When it returns they are on disk.
 func (s *Store) AddText(id string, segments int, events [][]byte) error {
-	_, err := s.alter(id, func(tx *bolt.Tx, j *Job) error {
-		if j.State.Over() {
-			return ErrOver
-		}
+	return s.alterOpen(id, func(tx *bolt.Tx, j *Job) error {
 		j.Segments = segments
 		return appendEvents(tx, j, events)
 	})
-	return err
 }
 
 // Finish says that a job is done, how long its audio was, and keeps its result. Its audio and its pieces go.
@@ -165,10 +156,7 @@ func (s *Store) Cancel(id string, events [][]byte) error {
 
 // end makes a job one that is over.
 func (s *Store) end(id string, edit func(tx *bolt.Tx, j *Job) error) error {
-	_, err := s.alter(id, func(tx *bolt.Tx, j *Job) error {
-		if j.State.Over() {
-			return ErrOver
-		}
+	err := s.alterOpen(id, func(tx *bolt.Tx, j *Job) error {
 		j.StoredBytes -= contentBytes(tx.Bucket(bucketPieces).Bucket([]byte(id)))
 		if err := dropBucket(tx.Bucket(bucketPieces), id); err != nil {
 			return err
@@ -210,68 +198,4 @@ func removeFile(path string) error {
 		return err
 	}
 	return nil
-}
-
-// Delete removes what is left of a job that is over. The error is ErrUnfinished, or ErrNotFound.
-func (s *Store) Delete(id string) error { return s.delete(id, nil) }
-
-// delete removes a job that is over, if may lets it.
-func (s *Store) delete(id string, may func(j *Job) bool) error {
-	return s.db.update(func(tx *bolt.Tx) (func(), error) {
-		value := tx.Bucket(bucketJobs).Get([]byte(id))
-		if value == nil {
-			return nil, ErrNotFound
-		}
-		j, err := decodeJob(id, value)
-		if err != nil {
-			return nil, &CorruptError{s.db.path, err}
-		}
-		if !j.State.Over() || may != nil && !may(j) {
-			return nil, ErrUnfinished
-		}
-		for _, name := range [][]byte{bucketPieces, bucketEvents} {
-			if err := dropBucket(tx.Bucket(name), id); err != nil {
-				return nil, err
-			}
-		}
-		for _, name := range [][]byte{bucketRequests, bucketResults, bucketJobs} {
-			if err := tx.Bucket(name).Delete([]byte(id)); err != nil {
-				return nil, err
-			}
-		}
-		return func() { s.index.remove(id) }, nil
-	})
-}
-
-// Sweep removes the jobs that have been over for longer than Config.Keep and whose webhook, if any, isn't to be called any more. It
-// returns how many there were.
-func (s *Store) Sweep() (n int, err error) {
-	before := s.cfg.Now().Add(-s.cfg.Keep)
-	expired := func(j *Job) bool {
-		return j.State.Over() && j.Finished.Before(before) && (j.Hook == nil || j.Hook.State != HookPending)
-	}
-	var ids []string
-	s.index.each(func(j *Job) bool {
-		if expired(j) {
-			ids = append(ids, j.ID)
-		}
-		return true
-	})
-	for _, id := range ids {
-		switch err := s.delete(id, expired); {
-		case err == nil:
-			n++
-		case !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrUnfinished):
-			return n, fmt.Errorf("sweep: %w", err)
-		}
-	}
-	return n, nil
-}
-
-// Expires is when a job that is over goes; zero while it isn't.
-func (s *Store) Expires(j *Job) time.Time {
-	if j.Finished.IsZero() {
-		return time.Time{}
-	}
-	return j.Finished.Add(s.cfg.Keep)
 }

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -48,9 +49,9 @@ const (
 // Open opens a folder of jobs, or makes it. Jobs that ran when the process before ended are queued again. The error is ErrLocked, a
 // *CorruptError, or the file system's.
 func Open(cfg Config) (*Store, error) {
-	setDefault(&cfg.Keep, DefaultKeep)
-	setDefault(&cfg.MaxBytes, DefaultMaxBytes)
-	setDefault(&cfg.MaxOpen, DefaultMaxOpen)
+	cfg.Keep = cmp.Or(cfg.Keep, DefaultKeep)
+	cfg.MaxBytes = cmp.Or(cfg.MaxBytes, DefaultMaxBytes)
+	cfg.MaxOpen = cmp.Or(cfg.MaxOpen, DefaultMaxOpen)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -68,13 +69,6 @@ func Open(cfg Config) (*Store, error) {
 		return nil, errors.Join(err, db.close())
 	}
 	return s, nil
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // Close lets the change that is under way reach the disk, and gives the folder free. Later calls fail with ErrClosed.

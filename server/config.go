@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -171,25 +172,18 @@ func (c Config) Validate() error {
 
 // withDefaults returns c with every field set.
 func (c Config) withDefaults() Config {
-	setDefault(&c.MaxUploadBytes, DefaultMaxUploadBytes)
-	setDefault(&c.MaxDuration, DefaultMaxDuration)
-	setDefault(&c.SpoolThreshold, DefaultSpoolThreshold)
-	setDefault(&c.MaxPending, DefaultMaxPending)
-	setDefault(&c.Scheduling.QueueLimit, c.MaxPending)
-	setDefault(&c.MaxDecodedBytes, DefaultMaxDecodedBytes)
-	setDefault(&c.UploadIdleTimeout, DefaultUploadIdleTimeout)
-	setDefault(&c.UploadTimeout, DefaultUploadTimeout)
-	setDefault(&c.WriteTimeout, DefaultWriteTimeout)
-	setDefault(&c.MaxLive, DefaultMaxLive)
-	setDefault(&c.MaxLiveTime, DefaultMaxLiveTime)
-	setDefault(&c.LiveIdleTimeout, DefaultLiveIdleTimeout)
-	setDefault(&c.ShutdownGrace, DefaultShutdownGrace)
+	c.MaxUploadBytes = cmp.Or(c.MaxUploadBytes, DefaultMaxUploadBytes)
+	c.MaxDuration = cmp.Or(c.MaxDuration, DefaultMaxDuration)
+	c.SpoolThreshold = cmp.Or(c.SpoolThreshold, DefaultSpoolThreshold)
+	c.MaxPending = cmp.Or(c.MaxPending, DefaultMaxPending)
+	c.Scheduling.QueueLimit = cmp.Or(c.Scheduling.QueueLimit, c.MaxPending)
+	c.MaxDecodedBytes = cmp.Or(c.MaxDecodedBytes, DefaultMaxDecodedBytes)
+	c.UploadIdleTimeout = cmp.Or(c.UploadIdleTimeout, DefaultUploadIdleTimeout)
+	c.UploadTimeout = cmp.Or(c.UploadTimeout, DefaultUploadTimeout)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, DefaultWriteTimeout)
+	c.MaxLive = cmp.Or(c.MaxLive, DefaultMaxLive)
+	c.MaxLiveTime = cmp.Or(c.MaxLiveTime, DefaultMaxLiveTime)
+	c.LiveIdleTimeout = cmp.Or(c.LiveIdleTimeout, DefaultLiveIdleTimeout)
+	c.ShutdownGrace = cmp.Or(c.ShutdownGrace, DefaultShutdownGrace)
 	return c
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
