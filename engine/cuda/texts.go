@@ -8,9 +8,6 @@ import (
 	"hark/engine/cuda/driver"
 )
 
-// textWords is how many numbers are kept of a text beside its token, place and rule. (kernels/cuda/advance.cu)
-const textWords = 5
-
 var _ engine.AheadDevice = (*Device)(nil)
 
 // texts are the texts of one call of Ahead: where the GPU has what it knows of them.
@@ -19,7 +16,7 @@ type texts struct {
 	// What the texts ask for at most: ids of masks, tokens, slots and positions.
 	masked, token, slot, position int
 	embedded                      int // ids that Embed has rows for
-	// ids and positions are [count], places [count][2], rules [count][ruleWords], states [count][textWords], draws
+	// ids and positions are [count], places [count][2], rules [count][ruleWords], states [count][5], draws
 	// what the texts need of them; chosen are [count] pairs of id and log-probability.
 	ids, positions, places, rules, states, draws driver.DevicePtr
 	chosen                                       answers
