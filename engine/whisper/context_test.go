@@ -95,7 +95,9 @@ func TestRest(t *testing.T) {
 	m := *tinyModel(t)
 	learn := func(speech []float32) (rest []float32) {
 		m.speech, m.knowsRest = speech, false
-		m.learnRest()
+		if err := m.learnRest(); err != nil {
+			t.Fatal(err)
+		}
 		for _, r := range append(slices.Clone(m.enc.rest), m.dec.rest...) {
 			rest = append(rest, download(t, &m, r)...)
 		}
@@ -112,7 +114,9 @@ func TestRest(t *testing.T) {
 	}
 	knows := learn(noise(engine.SampleRate, 4))
 	m.speech = noise(engine.SampleRate, 5)
-	m.learnRest()
+	if err := m.learnRest(); err != nil {
+		t.Fatal(err)
+	}
 	if again := download(t, &m, m.enc.rest[0]); !slices.Equal(again, knows[:len(again)]) {
 		t.Error("the rest was learned twice")
 	}

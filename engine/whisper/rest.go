@@ -28,9 +28,9 @@ var restRows = func() (rows []int32) {
 type view uint8
 
 const (
-	wholeView  view = iota // all 30 s
-	shortView              // the sound and some of the silence after it, and the rest of the window as it was learned
-	learnView              // as shortView, but the last learnEnd positions are a window's last ones, and the rest is learned from them
+	wholeView view = iota // all 30 s
+	shortView             // the sound and some of the silence after it, and the rest of the window as it was learned
+	learnView             // as shortView, but the last learnEnd positions are a window's last ones, and the rest is learned from them
 )
 
 // viewOf is how windows of so many frames are seen.
@@ -51,12 +51,17 @@ func keysIn(frames int) int {
 }
 
 // learnRest has the rest learned, if it isn't yet, from the speech that the model was loaded with. It spends what the encoder's last run gave.
-func (m *Model) learnRest() {
+// It waits, so that what failed on the way is not taken for the rest.
+func (m *Model) learnRest() error {
 	if m.knowsRest {
-		return
+		return nil
 	}
 	samples := m.speech[:min(len(m.speech), learnSpeech*hopSamples)]
 	m.dev.Upload(m.enc.mel.Slice(0, learnFrames), m.mel.Whole(samples)[:learnFrames*m.config.Mels]) // with silence
 	m.dec.learnRest(m.enc.run([]int{learnFrames}, learnView, nil))
+	if err := m.dev.Sync(); err != nil {
+		return err
+	}
 	m.knowsRest = true
+	return nil
 }

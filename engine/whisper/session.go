@@ -155,7 +155,9 @@ func (s *session) encode() error {
 			return nil
 		}
 		if viewOf(group[0].frames) == shortView {
-			m.learnRest()
+			if err := m.learnRest(); err != nil {
+				return err
+			}
 		}
 		frames, err := m.features(group)
 		if err != nil {
