@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"hark/access"
@@ -97,7 +98,7 @@ type Config struct {
 	// Jobs keeps what is accepted to be done later. nil: nothing is. It stays the caller's and is to be closed after the server.
 	Jobs *jobs.Store
 
-	// JobsOff is why Jobs is nil, for who asks for a job, in words that follow a colon: "its folder can't be written to".
+	// JobsOff is why Jobs is nil, for who asks for a job, in words that follow a comma: "since its folder can't be written to".
 	JobsOff string
 
 	// WebhookKeys sign the calls that tell of jobs that are over. They must be set where Jobs is.
@@ -113,18 +114,8 @@ type Config struct {
 
 // Validate returns an error that says which setting can't be used, in words for whoever runs the server, or nil. New calls it.
 func (c Config) Validate() error {
-	if len(c.Models) == 0 {
-		return errors.New("no model is named: want at least one to serve")
-	}
-	seen := map[string]bool{}
-	for _, name := range c.Models {
-		switch {
-		case name == "":
-			return errors.New("a model's name is empty")
-		case seen[name]:
-			return fmt.Errorf("model %q is named twice", name)
-		}
-		seen[name] = true
+	if err := checkServed(c.Models); err != nil {
+		return err
 	}
 	for _, f := range []struct {
 		name  string
@@ -157,15 +148,39 @@ func (c Config) Validate() error {
 	if err := c.Scheduling.Validate(); err != nil {
 		return err
 	}
-	if c.SpoolDir != "" {
-		if info, err := os.Stat(c.SpoolDir); err != nil {
-			if path := (*fs.PathError)(nil); errors.As(err, &path) {
-				err = path.Err // it would name the folder once more
-			}
-			return fmt.Errorf("the folder for uploads, %s: %w", c.SpoolDir, err)
-		} else if !info.IsDir() {
-			return fmt.Errorf("the folder for uploads, %s: not a folder", c.SpoolDir)
+	return checkSpoolDir(c.SpoolDir)
+}
+
+// checkServed returns an error for models that can't be served under the names given.
+func checkServed(names []string) error {
+	if len(names) == 0 {
+		return errors.New("no model is named: want at least one to serve")
+	}
+	for i, name := range names {
+		switch {
+		case name == "":
+			return errors.New("a model's name is empty")
+		case slices.Contains(names[:i], name):
+			return fmt.Errorf("model %q is named twice", name)
 		}
+	}
+	return nil
+}
+
+// checkSpoolDir returns an error for a folder that isn't there; "" is the system's.
+func checkSpoolDir(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	info, err := os.Stat(dir)
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		err = path.Err // it would name the folder once more
+	}
+	if err == nil && !info.IsDir() {
+		err = errors.New("not a folder")
+	}
+	if err != nil {
+		return fmt.Errorf("the folder for uploads, %s: %w", dir, err)
 	}
 	return nil
 }
