@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -14,46 +15,50 @@ var chunkingMembers = []string{
 	"chunking_strategy[silence_duration_ms]",
 }
 
-// parseChunking checks chunking_strategy: "auto", or an object as JSON or as bracketed fields. Audio is always cut
-// at silence, so "auto" is what happens; an object's figures are not used.
+// parseChunking checks chunking_strategy: "auto", or an object as JSON or as bracketed fields. Recordings are always cut at silence, which
+// is what auto and server_vad ask for. An object's figures are not used: windows are cut for the model, nearly as long as it takes them,
+// and not at each pause that is long enough for somebody else's.
 func (v *wishes) parseChunking(f fields, d dialect) error {
 	kind, err := f.text("chunking_strategy")
 	if err != nil {
 		return err
 	}
-	bracketed := slices.ContainsFunc(chunkingMembers, func(member string) bool { return len(f[member]) > 0 })
+	given := slices.DeleteFunc(slices.Clone(chunkingMembers), func(member string) bool { return len(f[member]) == 0 })
 	switch {
 	case strings.HasPrefix(kind, "{"):
-		kind, err = v.parseChunkingObject(kind)
-	case bracketed && kind == "":
+		kind, given, err = v.parseChunkingObject(kind)
+	case len(given) > 0 && kind == "":
 		kind, err = f.text("chunking_strategy[type]")
 	case kind == "":
 		return nil
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case kind == "auto":
-	case kind == "server_vad":
-		v.warn("chunking_strategy is ignored: audio is cut at silence by the server's own measure")
-	default:
+	}
+	if kind != "auto" && kind != "server_vad" {
 		return badField("chunking_strategy", "invalid_value", "chunking_strategy is %s, want auto or an object of type server_vad", quoted(kind))
+	}
+	given = slices.DeleteFunc(given, func(member string) bool { return member == "chunking_strategy[type]" })
+	if len(given) > 0 {
+		v.warn("audio is cut at silence by the server's own measure, these are ignored: %s", strings.Join(given, " "))
 	}
 	return nil
 }
 
-// parseChunkingObject returns the type of a chunking_strategy in JSON, and notes members that no reader knows.
-func (v *wishes) parseChunkingObject(text string) (kind string, err error) {
+// parseChunkingObject returns the type of a chunking_strategy in JSON, and which members it has that are known; it notes the others.
+func (v *wishes) parseChunkingObject(text string) (kind string, given []string, err error) {
 	var members map[string]any
 	err = json.Unmarshal([]byte(text), &members)
 	kind, ok := members["type"].(string)
 	if err != nil || !ok {
-		return "", badField("chunking_strategy", "invalid_value", "chunking_strategy is neither auto nor a JSON object with a type")
+		return "", nil, badField("chunking_strategy", "invalid_value", "chunking_strategy is neither auto nor a JSON object with a type")
 	}
-	for member := range members {
-		if member = "chunking_strategy[" + member + "]"; !known(member) {
+	for _, member := range slices.Sorted(maps.Keys(members)) {
+		if member = "chunking_strategy[" + member + "]"; known(member) {
+			given = append(given, member)
+		} else {
 			v.unread = append(v.unread, shown(member))
 		}
 	}
-	return kind, nil
+	return kind, given, nil
 }
