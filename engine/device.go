@@ -183,7 +183,7 @@ type DeviceInfo struct {
 	Kind string
 	// Name is the processor's own name; Detail says which code runs on it ("avx512, 2 threads").
 	Name, Detail string
-	// EncodeGroup is how many windows are best encoded at once: where caches are small, few.
+	// EncodeGroup is how many windows of 30 s are best encoded at once: where caches are small, few. Of shorter ones that is more.
 	EncodeGroup int
 }
 

@@ -122,7 +122,8 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// TestViewsInABatch has whole and short views take turns in a batch: each window must come to what it does alone.
+// TestViewsInABatch has whole and short views take turns in a batch: each window must come to what it does alone. Short ones that follow each
+// other are encoded together, as many as are as long as a whole one.
 func TestViewsInABatch(t *testing.T) {
 	m := *tinyModel(t)
 	m.shortContext = true
@@ -130,7 +131,7 @@ func TestViewsInABatch(t *testing.T) {
 	var jobs []engine.Job
 	var alone []string
 	var batch []engine.Window
-	for i, seconds := range []int{3, 30, 30, 2, 9, 30} {
+	for i, seconds := range []int{3, 30, 30, 2, 9, 1, 20, 30} {
 		samples := noise(seconds*engine.SampleRate, uint64(i))
 		alone = append(alone, toJSON(t, transcribe(t, &m, samples, whole(samples), o)))
 		j, err := m.NewJob(samples, whole(samples), o)
@@ -139,16 +140,36 @@ func TestViewsInABatch(t *testing.T) {
 		}
 		jobs, batch = append(jobs, j), append(batch, j.Next(1)...)
 	}
+	enc := *m.enc
+	groups := &groupsSeen{Device: enc.dev, conv: enc.conv1}
+	enc.dev, m.enc = groups, &enc
 	for i, err := range runAll(context.Background(), &m, batch) {
 		if err != nil {
 			t.Fatal(i, err)
 		}
+	}
+	if want := []int{1, 1, 1, 3, 1, 1}; len(groups.sizes) < len(want) || !slices.Equal(groups.sizes[:len(want)], want) {
+		t.Errorf("groups of %v windows, want %v and later passes", groups.sizes, want)
 	}
 	for i, j := range jobs {
 		if got := toJSON(t, j.Result()); got != alone[i] {
 			t.Errorf("window %d in a batch %.300s\nalone %.300s", i, got, alone[i])
 		}
 	}
+}
+
+// groupsSeen notes how many windows an encoder's first convolution has at once.
+type groupsSeen struct {
+	engine.Device
+	conv  engine.Conv
+	sizes []int
+}
+
+func (d *groupsSeen) Conv(dst, x engine.Tensor, lens []int, c engine.Conv, act engine.Activation) {
+	if c == d.conv {
+		d.sizes = append(d.sizes, len(lens))
+	}
+	d.Device.Conv(dst, x, lens, c, act)
 }
 
 // sampleSpeech is the repository's sample.

@@ -18,13 +18,13 @@ const (
 type encoder struct {
 	dev          engine.Device
 	mels, width  int
-	heads, group int
+	heads, group int // group is how many keys the windows may have that are encoded at once
 	conv1, conv2 engine.Conv
 	places, ends engine.Table // ends are the last learnEnd of places
 	layers       []encoderLayer
 	norm         engine.Norm
 
-	// Scratch for group windows: mel [3000][mels], stem [3000][D], x, h, att [1500][D], qkv [1500][3D], ff [1500][4D].
+	// Scratch: mel [2*group][mels], stem [2*group][D], x, h, att [group][D], qkv [group][3D], ff [group][4D].
 	mel, stem, x, h, att, qkv, ff engine.Tensor
 	rest                          []engine.Tensor // of each layer, [restPositions][3D], of which keys and values count
 	positions                     []int           // of each window of a run
@@ -39,7 +39,7 @@ type encoderLayer struct {
 func loadEncoder(l *loader, c Config) *encoder {
 	l.many = true
 	defer func() { l.many = false }()
-	e := &encoder{dev: l.dev, mels: c.Mels, width: c.Width, heads: c.EncoderHeads, group: max(1, l.dev.Info().EncodeGroup)}
+	e := &encoder{dev: l.dev, mels: c.Mels, width: c.Width, heads: c.EncoderHeads, group: max(1, l.dev.Info().EncodeGroup) * c.AudioContext}
 	d := c.Width
 	e.conv1 = l.conv(name{"encoder/conv1", "encoder.conv1"}, d, c.Mels, 1)
 	e.conv2 = l.conv(name{"encoder/conv2", "encoder.conv2"}, d, d, framesPerPosition)
@@ -62,7 +62,7 @@ func loadEncoder(l *loader, c Config) *encoder {
 }
 
 func (e *encoder) allocate(l *loader, c Config) {
-	rows, frames, d := e.group*c.AudioContext, e.group*framesPerWindow, c.Width
+	rows, frames, d := e.group, e.group*framesPerPosition, c.Width
 	for _, t := range []struct {
 		dst        *engine.Tensor
 		rows, cols int
@@ -75,7 +75,6 @@ func (e *encoder) allocate(l *loader, c Config) {
 	for range c.EncoderLayers {
 		e.rest = append(e.rest, l.scratchTensor(&e.buffers, restPositions, 3*d))
 	}
-	e.positions = make([]int, e.group)
 }
 
 // scratchTensor allocates a matrix on the device and notes its buffer in owned.
@@ -97,7 +96,7 @@ func (l *loader) allocate(alloc func(n int) (engine.Buffer, error), owned *[]eng
 	return engine.NewTensor(b, rows, cols)
 }
 
-// run encodes windows, at most group and all seen alike, of so many frames each, whose log-mel lies one after another in
+// run encodes windows, with at most group keys and all seen alike, of so many frames each, whose log-mel lies one after another in
 // e.mel. The result, [sum of positionsIn(frames)][D], is valid until the next run. tap, if not nil, is shown
 // each stage's output as it comes.
 func (e *encoder) run(frames []int, v view, tap func(stage string, t engine.Tensor)) engine.Tensor {
@@ -106,13 +105,14 @@ func (e *encoder) run(frames []int, v view, tap func(stage string, t engine.Tens
 			tap(stage, t)
 		}
 	}
-	positions := e.positions[:len(frames)]
+	positions := e.positions[:0]
 	allFrames, rows := 0, 0
-	for i, n := range frames {
-		positions[i] = positionsIn(n)
+	for _, n := range frames {
+		positions = append(positions, positionsIn(n))
 		allFrames += n
-		rows += positions[i]
+		rows += positionsIn(n)
 	}
+	e.positions = positions
 	stem := e.stem.Slice(0, allFrames)
 	x, h, att, ff := e.x.Slice(0, rows), e.h.Slice(0, rows), e.att.Slice(0, rows), e.ff.Slice(0, rows)
 

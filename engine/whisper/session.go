@@ -146,10 +146,12 @@ func (s *session) leave() {
 	s.active = active
 }
 
-// encode runs the encoder for the windows that start a pass, in groups, and starts their search.
+// encode runs the encoder for the windows that start a pass, in groups, and starts their search. As many short windows make a group as
+// are as long together as the whole ones that a device likes to have: alone they would leave much of a GPU idle.
 func (s *session) encode() error {
 	m := s.m
 	var group []*place
+	keys := 0 // of the group
 	flush := func() error {
 		if len(group) == 0 {
 			return nil
@@ -177,7 +179,7 @@ func (s *session) encode() error {
 			p.encoded, p.rung = true, 0
 			s.begin(p)
 		}
-		group = group[:0]
+		group, keys = group[:0], 0
 		return nil
 	}
 	for _, p := range s.active {
@@ -187,16 +189,12 @@ func (s *session) encode() error {
 		if p.frames == 0 {
 			p.frames = m.contextOf(p.chain)
 		}
-		if len(group) > 0 && viewOf(group[0].frames) != viewOf(p.frames) {
+		if len(group) > 0 && (keys+keysIn(p.frames) > m.enc.group || viewOf(group[0].frames) != viewOf(p.frames)) {
 			if err := flush(); err != nil {
 				return err
 			}
 		}
-		if group = append(group, p); len(group) == m.enc.group {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
+		group, keys = append(group, p), keys+keysIn(p.frames)
 	}
 	return flush()
 }
