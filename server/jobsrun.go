@@ -259,11 +259,8 @@ func (run *jobRun) finish(t *Transcript, d dialect) error {
 	}
 	s.metrics.countTranscript(t)
 	s.metrics.countJobEnd(jobs.Done)
-	s.log.Info().Str("job", run.job.ID).Str("caller", run.job.Caller).Str("model", t.Model.Name).Str("device", t.Model.Device).
-		Stringer("lane", t.Lane).Float64("audio_s", t.Duration).Float64("heard_s", t.Heard).
-		Str("container", t.Audio.Container).Str("codec", t.Audio.Codec).
-		Float64("decode_ms", inMillis(t.Decode)).Float64("queue_ms", inMillis(t.Queue)).Float64("compute_ms", inMillis(t.Compute)).
-		Float64("took_ms", inMillis(time.Since(run.job.Created))).Int("tokens", countTokens(t)).Msg("job done")
+	t.log(s.log.Info().Str("job", run.job.ID).Str("caller", run.job.Caller)).
+		Float64("took_ms", inMillis(time.Since(run.job.Created))).Msg("job done")
 	return nil
 }
 

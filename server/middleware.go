@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	stdlog "log"
 	"net"
 	"net/http"
@@ -13,12 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/rs/zerolog"
 
 	"hark/access"
-	"hark/batcher"
 )
 
 // record gathers what the log line at a request's end says. Its handler fills it in, on one goroutine.
@@ -42,9 +39,6 @@ type recordKey struct{}
 
 // recordOf returns the record of a request that came through the server's middleware.
 func recordOf(r *http.Request) *record { return r.Context().Value(recordKey{}).(*record) }
-
-// unmatched is the route of paths that have none.
-const unmatched = "none"
 
 // observe gives every request an id and a record, catches panics, and logs and counts the request when it ends. The link of
 // a client that is gone is aborted last: a handler that returns without an answer would have net/http send an empty 200.
@@ -74,71 +68,6 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		}()
 		next.ServeHTTP(ww, r)
 	})
-}
-
-// finish writes the one line that a request gets, and counts it.
-func (s *Server) finish(r *http.Request, rec *record, ww middleware.WrapResponseWriter, took time.Duration) {
-	status := ww.Status()
-	if rec.err != nil && rec.err.status == statusClientGone {
-		status = statusClientGone
-	}
-	if status == 0 {
-		status = http.StatusOK
-	}
-	route := chi.RouteContext(r.Context()).RoutePattern()
-	if route == "" || status == http.StatusNotFound && route == "/*" {
-		route = unmatched
-	}
-	s.metrics.countRequest(route, r.Method, status, took)
-
-	line := s.log.Info()
-	switch {
-	case status >= 500 && status != http.StatusServiceUnavailable:
-		line = s.log.Error()
-	case rec.transcript == nil && rec.live == nil && rec.err == nil && rec.job == "": // probes, lists
-		line = s.log.Debug()
-	}
-	line = line.Str("id", rec.id).Str("method", r.Method).Str("route", route).Int("status", status).
-		Float64("took_ms", inMillis(took)).Int("bytes_out", ww.BytesWritten())
-	if rec.bodyLeft != nil {
-		s.metrics.uploadBytes.Add(float64(rec.bodyLeft.n))
-		line = line.Int64("bytes_in", rec.bodyLeft.n).Str("caller", caller(r))
-	}
-	if count := r.Header.Get("x-stainless-retry-count"); count != "" && count != "0" {
-		line = line.Str("retry_count", shown(count))
-	}
-	if t := rec.transcript; t != nil {
-		line = line.Str("model", t.Model.Name).Str("device", t.Model.Device).Stringer("lane", t.Lane).
-			Float64("audio_s", t.Duration).Float64("heard_s", t.Heard).
-			Str("container", t.Audio.Container).Str("codec", t.Audio.Codec).Str("format", string(rec.format)).
-			Float64("decode_ms", inMillis(t.Decode)).Float64("queue_ms", inMillis(t.Queue)).Float64("compute_ms", inMillis(t.Compute)).
-			Int("turns_waited", t.TurnsWaited).Int("tokens", countTokens(t))
-		if len(t.Audio.Faults) > 0 {
-			line = line.Strs("faults", t.Audio.Faults)
-		}
-	}
-	if rec.job != "" {
-		line = line.Str("job", rec.job)
-	}
-	if rec.live != nil {
-		line = rec.live.log(line.Str("caller", caller(r)))
-	}
-	if e := rec.err; e != nil {
-		line = line.Str("code", e.code).Str("param", e.param).AnErr("error", e)
-		line = withStack(line, e)
-	}
-	if len(rec.warnings) > 0 {
-		line = line.Strs("warnings", rec.warnings)
-	}
-	line.Msg("request")
-}
-
-func countTokens(t *Transcript) int {
-	n := 0
-	for i := range t.Result.Segments {
-		n += len(t.Result.Segments[i].Tokens)
-	}
-	return n
 }
 
 // requestID is the client's own id if it can be shown as it is, else a new one.
@@ -188,13 +117,4 @@ func (w debugWriter) Write(p []byte) (int, error) {
 // boundWriting gives the client its time to read the answer that is written next.
 func (s *Server) boundWriting(w http.ResponseWriter) {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout)) // recorders in tests can't, and needn't
-}
-
-// withStack adds the stack of a panic that a batch recovered from.
-func withStack(line *zerolog.Event, err error) *zerolog.Event {
-	var p *batcher.PanicError
-	if errors.As(err, &p) {
-		return line.Bytes("stack", p.Stack)
-	}
-	return line
 }
