@@ -1,8 +1,10 @@
 package whisper
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"hark/engine"
 )
@@ -146,57 +148,67 @@ func (s *session) leave() {
 	s.active = active
 }
 
-// encode runs the encoder for the windows that start a pass, in groups, and starts their search. As many short windows make a group as
-// are as long together as the whole ones that a device likes to have: alone they would leave much of a GPU idle.
+// encode runs the encoder for the windows that start a pass, in groups of such as are seen alike, and starts their search.
 func (s *session) encode() error {
-	m := s.m
-	var group []*place
-	keys := 0 // of the group
-	flush := func() error {
-		if len(group) == 0 {
-			return nil
-		}
-		if viewOf(group[0].frames) == shortView {
-			if err := m.learnRest(); err != nil {
-				return err
-			}
-		}
-		frames, err := m.features(group)
-		if err != nil {
-			return err
-		}
-		v := viewOf(group[0].frames)
-		positions := m.enc.run(frames, v, nil)
-		at := 0
-		for _, p := range group {
-			n := positionsIn(p.frames)
-			m.dec.listen(p.window, positions.Slice(at, at+n), v)
-			at += n
-			if err := s.detect(p); err != nil {
-				return err
-			}
-			p.chain.encoded()
-			p.encoded, p.rung = true, 0
-			s.begin(p)
-		}
-		group, keys = group[:0], 0
-		return nil
-	}
+	var fresh []*place
 	for _, p := range s.active {
 		if p.encoded {
 			continue
 		}
 		if p.frames == 0 {
-			p.frames = m.contextOf(p.chain)
+			p.frames = s.m.contextOf(p.chain)
 		}
-		if len(group) > 0 && (keys+keysIn(p.frames) > m.enc.group || viewOf(group[0].frames) != viewOf(p.frames)) {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
-		group, keys = append(group, p), keys+keysIn(p.frames)
+		fresh = append(fresh, p)
 	}
-	return flush()
+	slices.SortStableFunc(fresh, func(a, b *place) int { return cmp.Compare(viewOf(a.frames), viewOf(b.frames)) })
+	for len(fresh) > 0 {
+		n := s.groupOf(fresh)
+		if err := s.encodeGroup(fresh[:n]); err != nil {
+			return err
+		}
+		fresh = fresh[n:]
+	}
+	return nil
+}
+
+// groupOf is how many windows, from the first on, make a group. Of short ones that is as many as are as long together as the whole ones that
+// a device likes to have: alone they would leave much of a GPU idle.
+func (s *session) groupOf(fresh []*place) int {
+	v, keys := viewOf(fresh[0].frames), 0
+	for i, p := range fresh {
+		if keys += keysIn(p.frames); keys > s.m.enc.group || viewOf(p.frames) != v {
+			return i
+		}
+	}
+	return len(fresh)
+}
+
+// encodeGroup runs the encoder for windows that are seen alike, and starts their search.
+func (s *session) encodeGroup(group []*place) error {
+	m, v := s.m, viewOf(group[0].frames)
+	if v == shortView {
+		if err := m.learnRest(); err != nil {
+			return err
+		}
+	}
+	frames, err := m.features(group)
+	if err != nil {
+		return err
+	}
+	positions := m.enc.run(frames, v, nil)
+	at := 0
+	for _, p := range group {
+		n := positionsIn(p.frames)
+		m.dec.listen(p.window, positions.Slice(at, at+n), v)
+		at += n
+		if err := s.detect(p); err != nil {
+			return err
+		}
+		p.chain.encoded()
+		p.encoded, p.rung = true, 0
+		s.begin(p)
+	}
+	return nil
 }
 
 // detect finds the language of a chain that does not know it.
