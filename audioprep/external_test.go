@@ -283,6 +283,13 @@ func TestFFmpegMisbehaves(t *testing.T) {
 				return err == nil && slices.Equal(pcm.Info.Faults, []string{
 					"undecoded: ffmpeg left out parts of it: dtx mode is not implemented", "damaged: ffmpeg tells of 3 errors beside those"})
 			}},
+		{"damage beside a wide-band pause", `printf ` + auHeader + `; head -c 40000 /dev/zero
+			pause() { printf '[amrwb @ 0x1] [warning] SID mode is not implemented. Update\n[error] Error while decoding stream #0:0: Not yet implemented\n'; }
+			{ pause; pause; printf '[amrwb @ 0x1] [error] Invalid mode 12\n[error] Error while decoding stream #0:0: Invalid data\n'; } >&2`, 0,
+			func(pcm *PCM, err error) bool {
+				return err == nil && slices.Equal(pcm.Info.Faults, []string{
+					"undecoded: ffmpeg left out parts of it: SID mode is not implemented", "damaged: ffmpeg tells of 1 errors beside those"})
+			}},
 		{"a packet in part", `printf ` + auHeader + `; head -c 40000 /dev/zero; printf '[warning] file:/proc/self/fd/3: corrupt input packet in stream 0\n[gsm_ms @ 0x1] [error] Packet is too small\n[error] Error while decoding stream #0:0: Invalid data\n' >&2`, 0,
 			heard("damaged: ffmpeg tells of packets that are not whole, as where a file is cut short")},
 		{"two bad packets", `printf ` + auHeader + `; head -c 40000 /dev/zero; printf '[x @ 0x1] [error] bad\n[error] Error while decoding stream #0:0: Invalid data\n[x @ 0x1] [error] worse\n[error] Error submitting packet to decoder: Invalid data\n' >&2`, 0,

@@ -58,7 +58,7 @@ var (
 	logStream = regexp.MustCompile(`^\s*Stream #0:(\d{1,6})(?:\[0x[0-9a-f]+\])?(?:\(([^()]{1,40})\))?: Audio: (\w{1,40})(.*)$`)
 	logForm   = regexp.MustCompile(`, (\d{1,7}) Hz, ([^,]{1,40})`)
 	logUnable = regexp.MustCompile(`[Nn]ot (yet )?implemented`)
-	logDTX    = regexp.MustCompile(`^dtx mode is not implemented`)
+	logPause  = regexp.MustCompile(`^(dtx|SID) mode is not implemented`)
 	logBroken = regexp.MustCompile(`: corrupt input packet in stream \d+$`)
 	logPacket = regexp.MustCompile(`^Error (while decoding stream|submitting packet to decoder)`)
 	logMapped = regexp.MustCompile(`^\s*Stream #0:(\d{1,6}) -> #0:0`)
@@ -94,12 +94,10 @@ func (l *ffmpegLog) end() {
 	if unable := logUnable.FindStringIndex(line); unable != nil && l.unable == "" && (failed || level == "warning") {
 		l.unable = logMessage(line[:unable[1]])
 	}
-	switch {
-	case logDTX.MatchString(line):
-		l.pause = pauseErrors
-	case logBroken.MatchString(line):
-		l.corrupt = true
+	if m := logPause.FindStringSubmatch(line); m != nil {
+		l.pause = pauseErrors[m[1]]
 	}
+	l.corrupt = l.corrupt || logBroken.MatchString(line)
 	switch {
 	case failed:
 		l.wrong(line)
@@ -109,9 +107,9 @@ func (l *ffmpegLog) end() {
 	l.describe(line)
 }
 
-// pauseErrors is how many errors follow when ffmpeg 4 to 7 meets a frame of AMR that describes a pause's noise, which it can't make: the
-// frame, and the empty ones up to the next, which comes after eight (3GPP TS 26.093, section 5.1.2).
-const pauseErrors = 8
+// pauseErrors is how many errors follow when ffmpeg meets a frame of AMR that describes a pause's noise, which it can't make. In amrnb it
+// is the frame, and the empty ones up to the next, which comes after eight (3GPP TS 26.093, section 5.1.2); amrwb passes over these.
+var pauseErrors = map[string]int{"dtx": 8, "SID": 1}
 
 // wrong takes an error. Of a packet there are two lines: what is wrong with it, from its decoder, and that it is.
 func (l *ffmpegLog) wrong(line string) {
