@@ -40,6 +40,38 @@ func TestContextOf(t *testing.T) {
 	}
 }
 
+// TestWindowAtTheEdge has chains at the end of their sound shown to the encoder: as much of it as there is, and then what each view has there.
+func TestWindowAtTheEdge(t *testing.T) {
+	m := *tinyModel(t)
+	mels := m.config.Mels
+	for _, c := range []struct {
+		content, seek int
+		short         bool
+	}{
+		{1, 0, true}, {2748, 0, true}, {3000, 2999, true}, {3000, 252, true}, {9001, 9000, true},
+		{2749, 0, true}, {3000, 0, true}, {1, 0, false}, {9001, 9000, false},
+	} {
+		m.shortContext = c.short
+		own := &chain{job: &job{model: &m}, samples: noise(c.content*hopSamples, 1), seek: c.seek}
+		own.prepare()
+		silence := own.mel[len(own.mel)-1]
+		frames, size := m.contextOf(own), own.size()
+		got := make([]float32, frames*mels)
+		got[len(got)-1] = 7 // what an earlier window left there
+		own.window(got)
+		if sound := own.mel[c.seek*mels : c.content*mels]; !slices.Equal(got[:size*mels], sound[:size*mels]) {
+			t.Errorf("%+v: the sound isn't what is shown first", c)
+		}
+		want := float32(0)
+		if frames < framesPerWindow {
+			want = silence
+		}
+		if frames > size && got[len(got)-1] != want {
+			t.Errorf("%+v: %g after the sound, want %g", c, got[len(got)-1], want)
+		}
+	}
+}
+
 func TestEndsTwice(t *testing.T) {
 	for _, c := range []struct {
 		text string
