@@ -1,5 +1,7 @@
 package audioprep
 
+import "math"
+
 // Edge is where speech begins or ends in sound that goes on.
 type Edge struct {
 	// Speech is true where it begins.
@@ -27,6 +29,8 @@ type Detector struct {
 const (
 	// startSpan is over how many frames speech must hold, and startFrames for how many of them, to begin.
 	startSpan, startFrames = 15, 10
+	// cutPause is from how many frames on a longer pause is not better to cut at.
+	cutPause = 40
 	// maxGap is the longest gap of frames that don't stand out in the part of speech that came before it was noticed.
 	maxGap = 8
 )
@@ -133,6 +137,48 @@ func (d *Detector) Cut(from, to int) (at int, ok bool) {
 	}
 	at, hard := d.track.cutPoint(from, to)
 	return at, !hard
+}
+
+// cutPoint picks the sample in (lo, hi] to cut at; hard says that speech is cut.
+func (t *track) cutPoint(lo, hi int) (at int, hard bool) {
+	from, to := (lo+specHop-1)/specHop, hi/specHop
+	mean := t.meanLevel(from, to)
+	if at := t.bestPause(from, to, mean-pauseDB); at > 0 {
+		return at * specHop, false
+	}
+	if at := t.bestDip(from, to, mean-dipDB); at > 0 {
+		return at * specHop, false
+	}
+	return hi, true
+}
+
+// bestPause returns the quietest place of the best pause within the frames
+// [from, to] that is not louder than limit, or 0. Pauses count by their length,
+// up to 0.4 s, and by how late they are, since a short window costs the model as
+// much as a full one: a pause at the end is worth one of three times its length
+// at the start.
+func (t *track) bestPause(from, to int, limit float32) int {
+	best, bestScore := 0, 0.0
+	for i := from; i < to; {
+		if t.speech.at(i) {
+			i++
+			continue
+		}
+		j := i
+		for j < to && !t.speech.at(j) {
+			j++
+		}
+		if n := j - i; n >= pauseFrames {
+			at := t.quietest(i, j)
+			late := float64(at-from) / float64(to-from)
+			score := math.Min(float64(n), cutPause) * (1 + 2*late)
+			if score >= bestScore && t.dipLevel(at) <= limit {
+				best, bestScore = at, score
+			}
+		}
+		i = j
+	}
+	return best
 }
 
 // Forget says that nobody asks about samples before keep any more.

@@ -12,6 +12,10 @@ const (
 	// maxConditionedTemperature: a text drawn at a higher one is not shown to the next pass
 	// (openai/whisper, transcribe.py).
 	maxConditionedTemperature = 0.5
+	// minPass is the shortest rest of a window, in frames, that gets a pass of its own after one whose timestamps end before it. Where
+	// a window ends in a pause 30 frames of it are silence. Of 95 passes that tiny.en made of 20 minutes 14 were for such rests, tries
+	// in the whole context among them; without them its word errors are the same.
+	minPass = 50
 )
 
 // chain is a stretch of sound that is decoded pass by pass, each from where the last one's
@@ -118,6 +122,9 @@ func (c *chain) accept(out *outcome, align func(text []int32) (alignment, error)
 	}
 	if next <= c.seek { // a word that ends where the pass began must not hold the chain for ever
 		next = c.seek + size
+	}
+	if !c.job.options.Sequential && c.content-next < minPass {
+		next = max(next, c.content)
 	}
 	c.advance(next)
 	return nil
