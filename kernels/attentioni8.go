@@ -51,8 +51,8 @@ func (w *AttentionI8Work) reserve(kv *PackedKVI8) {
 
 // product sets c, [x.m][ldc], to the strip x times b.
 func (w *AttentionI8Work) product(c []float32, ldc int, x *Quantised, b *PackedI8) {
-	for r, sum := range x.sum {
-		w.corr[r] = b.offset * sum
+	for r := range x.m {
+		w.corr[r] = x.correction(r, b)
 	}
 	const step = len(noBias)
 	for j := 0; j < b.N; j += step {
@@ -81,8 +81,9 @@ func (w *AttentionI8Work) softmax(rows, t int, scale float32, probs []float32, l
 			copy(p, row)
 			Scale(p, 1/sum)
 		}
-		step, inv := fineStep(1, sum, t) // the greatest is exp(0)
-		w.p.setRow(s, r, row, step/sum, inv)
+		step := fineStep(1, sum, t) // the greatest is exp(0)
+		step.scale /= sum
+		w.p.setRow(s, r, row, step)
 	}
 	w.p.end(s, 0, rows)
 }

@@ -31,7 +31,8 @@
 // The scheme is that of K. Goto and R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
 //
 // [MatMulI8] is the same with integers, exact and four times as fast where the CPU has VNNI: weights in bytes ([PackI8]), [N/16][K/4][16][4],
-// and rows that are made integers first ([Quantised]). A tile keeps its sums in registers from the first k to the last.
+// and rows that are made integers first ([Quantised]). A tile keeps its sums in registers from the first k to the last. AVX2 and AVX-512
+// without VNNI add products of bytes in 16 bits first, for which rows have seven bits instead of eight; see sevens.go.
 //
 // Attention keeps a block of query rows' scores against all keys in the second-level cache, so it needs no running softmax.
 //

@@ -40,6 +40,9 @@ func (p *PackedI8) packColumns(x []float32, ldx int) {
 		}
 		p.packColumnPanel(s, j, from, ld)
 	}
+	if sevenBits() {
+		p.sumColumns()
+	}
 }
 
 // packColumnPanel packs the columns from j on, which x begins with.
@@ -50,8 +53,12 @@ func (p *PackedI8) packColumnPanel(s *packScratch, j int, x []float32, ldx int) 
 	for i := 0; i < p.K; i += groupK * step {
 		columnsMax(&inv, x[i*ldx:], ldx, min(groupK*step, p.K-i))
 	}
+	if sevenBits() {
+		columnQuads(&inv, x, ldx, p.K)
+	}
 	for i, most := range inv {
-		p.scale[j+i], inv[i] = checkedStep(most/127, most)
+		step := checkedStep(most/127, most)
+		p.scale[j+i], inv[i] = step.scale, step.inv
 	}
 	panel, groups := p.panels[j*p.kp:][:panelCols*p.kp], p.K/groupK
 	for g := 0; g < groups; g += step {
@@ -64,6 +71,9 @@ func (p *PackedI8) packColumnPanel(s *packScratch, j int, x []float32, ldx int) 
 		}
 		packGroups(panel[groups*groupK*panelCols:], last[:], panelCols, 1, &inv)
 		groups++
+	}
+	if p.offset == 0 {
+		addBytes(panel[:groups*groupK*panelCols], 128) // which packGroups has added already
 	}
 	clear(panel[groups*groupK*panelCols:])
 }

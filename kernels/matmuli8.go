@@ -20,7 +20,7 @@ func MatMulI8(dst []float32, ldd int, x *Quantised, i0, m int, w *PackedI8, n0, 
 	defer matmulScratches.Put(s)
 	for i := 0; i < m; i += blockRows {
 		for r := range min(blockRows, m-i) {
-			s.corr[r] = w.offset * x.sum[i0+i+r]
+			s.corr[r] = x.correction(i0+i+r, w)
 		}
 		// Weights that all strips meet before the next ones come stay in the second-level cache.
 		step := min(blockCols, max(1, nearBytes/(tileCols*w.kp))*tileCols)
@@ -60,11 +60,12 @@ const nearBytes = 128 << 10
 type tileI8 struct {
 	rows, groups, tiles int // groups counts fours of k, a multiple of four
 
-	lo   []int8  // [rows][lda], or nil
-	wide []int16 // [rows][lda], or nil
-	lda  int
-	list []uint32 // where groups with high bytes lie in a panel
-	high []int8   // [len(list)][StripRows][4]
+	lo     []int8  // [rows][lda], or nil
+	wide   []int16 // [rows][lda], or nil
+	lda    int
+	list   []uint32 // where groups with high bytes lie in a panel; with seven bits [rows][groups], of which counts count
+	high   []int8   // [len(list)][StripRows][4], with seven bits [rows][groups][4]
+	counts []int    // [rows], with seven bits
 
 	b     []uint8 // panels, ldb apart
 	ldb   int
@@ -72,9 +73,10 @@ type tileI8 struct {
 
 	c        []float32 // [rows][ldc]
 	ldc      int
-	corr     []int32 // of each row: what the weights' offset added to its sums
+	corr     []int32 // of each row: what the weights' offset added to its sums, or with seven bits its zero, to be taken away times colSum
 	rowScale []float32
 	colScale []float32
+	colSum   []int32
 	bias     []float32
 }
 
@@ -87,9 +89,10 @@ func (t *tileI8) take(x *Quantised, i int, w *PackedI8, n int) {
 		return
 	}
 	t.lo = x.lo[i*x.kp:]
-	if x.fine {
-		strip := i / StripRows
-		t.list = x.list[strip*x.kp/groupK:][:x.count[strip]]
-		t.high = x.high[strip*x.kp*StripRows:]
+	if w.sums != nil {
+		t.colSum = w.sums[n:]
+	}
+	if x.listed() {
+		t.list, t.high, t.counts = x.lists.from(i)
 	}
 }

@@ -13,9 +13,6 @@ func dotTileNEON(rows, groups int, lo *int8, lda int, b *uint8, list *uint32, li
 //go:noescape
 func wideTileNEON(groups int, wide *int16, b *uint8, c, rowScale, colScale, bias *float32)
 
-// saturates says whether pairs of products of coarse rows must fit in 16 bits.
-func saturates() bool { return false }
-
 // hasVNNI says whether bytes are multiplied in fours, and so fine rows kept as bytes.
 func hasVNNI() bool { return useDot }
 

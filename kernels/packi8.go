@@ -18,7 +18,7 @@ const restSteps = 256
 
 // PackedI8 is a weight matrix [N][K] in bytes, laid out for [MatMulI8]: panels of 16 output columns in groups of four k,
 // [N/16][K/4][16][4], 64-byte aligned, N padded to a multiple of 32 and K likewise. A byte is the rounded quotient of the weight and
-// its column's scale, plus an offset that makes it unsigned, as the instructions want one of their factors. It does not change once
+// its column's scale, plus an offset that makes it unsigned where the instructions want that of this factor. It does not change once
 // made and may be shared.
 type PackedI8 struct {
 	N, K   int
@@ -27,12 +27,12 @@ type PackedI8 struct {
 	offset int32
 	panels []uint8
 	scale  []float32 // [N as padded]
+	sums   []int32   // [N as padded], of a column's bytes, where rows are of seven bits
 	rest   []int8    // [N][K as padded], of which 256 make a step of panels; or nil
 }
 
-// PackI8 packs w, [n][k] row-major. w is copied and may be reused. The weights are for rows quantised with the same fine. Those that
-// are not fine have seven bits instead of eight where the CPU's instruction would saturate otherwise. With rest, what bytes leave of the
-// weights is kept too, in bytes of its own, for [PackedI8.Refine] and [PackedI8.Row].
+// PackI8 packs w, [n][k] row-major. w is copied and may be reused. The weights are for rows quantised with the same fine. With rest,
+// what bytes leave of the weights is kept too, in bytes of its own, for [PackedI8.Refine] and [PackedI8.Row].
 func PackI8(w []float32, n, k int, fine, rest bool) *PackedI8 {
 	if n < 0 || k < 0 || len(w) < n*k {
 		panic(fmt.Sprintf("kernels: PackI8: %d weights for %d x %d", len(w), n, k))
@@ -65,8 +65,8 @@ func newPackedI8(n, k int, fine, rest bool) *PackedI8 {
 // reset makes room for n x k weights of undefined content.
 func (p *PackedI8) reset(n, k int, fine bool) {
 	p.N, p.K, p.kp, p.fine, p.offset = n, k, roundUp(max(k, 1), padK), fine, 128
-	if !fine && saturates() {
-		p.offset = 64
+	if sevenBits() {
+		p.offset = 0
 	}
 	np := roundUp(n, tileCols)
 	p.panels, p.scale = resize(p.panels, np*p.kp), resize(p.scale, np)
@@ -100,6 +100,9 @@ func (p *PackedI8) packEach(row func(dst []float32, i int)) {
 		}
 		packPanel(asFloats(p.panels[j*p.kp:][:panelCols*p.kp]), asFloats(s.bytes), groups, rows, groups)
 	}
+	if sevenBits() {
+		p.sumColumns()
+	}
 }
 
 // packScratch is what a panel needs while it is packed.
@@ -113,24 +116,34 @@ var packScratches = sync.Pool{New: func() any { return new(packScratch) }}
 
 // packRow makes s.row bytes and returns its scale.
 func (s *packScratch) packRow(dst []uint8, offset int32) float32 {
-	most, sum := absSums(s.row)
-	scale, inv := checkedStep(most/float32(offset-1), sum)
-	toBytes(asSigned(dst), s.hi, s.row, inv)
+	step := s.weightStep()
+	toBytes(asSigned(dst), s.hi, s.row, step.inv)
 	addBytes(dst, uint8(offset))
-	return scale
+	return step.scale
 }
 
 // packRest is packRow that keeps what is left, in 256ths of the scale: the low bytes of a finer number, of which dst are the high ones.
 func (s *packScratch) packRest(dst []uint8, rest []int8, offset int32) float32 {
-	most, sum := absSums(s.row)
-	scale, inv := checkedStep(most/float32(offset-1), sum)
-	toBytes(rest, asSigned(dst), s.row, restSteps*inv)
+	step := s.weightStep()
+	toBytes(rest, asSigned(dst), s.row, restSteps*step.inv)
 	addBytes(dst, uint8(offset))
-	return scale
+	return step.scale
+}
+
+// weightStep is the step of the column in s.row.
+func (s *packScratch) weightStep() rowStep {
+	most, sum := absSums(s.row)
+	if sevenBits() {
+		most = quads(s.row, most)
+	}
+	return checkedStep(most/127, sum)
 }
 
 // addBytes adds v to each byte, eight at a time: the top bits are added apart, so that nothing is carried from byte to byte.
 func addBytes(x []uint8, v uint8) {
+	if v == 0 {
+		return
+	}
 	const top = 0x8080808080808080
 	add := uint64(v) * 0x0101010101010101
 	for i := 0; i < len(x); i += 8 {
@@ -156,7 +169,7 @@ func (p *PackedI8) Fine() bool { return p.fine }
 func (p *PackedI8) Refines() bool { return p.rest != nil }
 
 // Bytes returns the memory that the packed weights take.
-func (p *PackedI8) Bytes() int { return cap(p.panels) + 4*cap(p.scale) + cap(p.rest) }
+func (p *PackedI8) Bytes() int { return cap(p.panels) + 4*cap(p.scale) + 4*cap(p.sums) + cap(p.rest) }
 
 // Row writes row n of the weight to dst, which holds at least K elements, as far as bytes, and what they leave where it was kept, hold it.
 func (p *PackedI8) Row(n int, dst []float32) {
@@ -166,7 +179,7 @@ func (p *PackedI8) Row(n int, dst []float32) {
 	at := n/panelCols*panelCols*p.kp + n%panelCols*groupK
 	for i := range dst[:p.K] {
 		q := p.panels[at+i/groupK*groupK*panelCols+i%groupK]
-		dst[i] = float32(int32(q)-p.offset) * p.scale[n]
+		dst[i] = float32(int8(q-uint8(p.offset))) * p.scale[n]
 	}
 	if p.rest != nil {
 		for i, q := range p.rest[n*p.kp:][:p.K] {

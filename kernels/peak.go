@@ -9,7 +9,7 @@ import (
 // that need no memory, in the registers of the tier in use. It is 0 for the generic tier, which has no such instruction to count.
 func PeakFLOPS(d time.Duration) float64 { return peakRate(d, peak) }
 
-// PeakIntegers is PeakFLOPS for the integers of [MatMulI8]: bytes where the tier multiplies these, else 16 bits. It is 0 for the generic
+// PeakIntegers is PeakFLOPS for the integers of [MatMulI8]: bytes, by whatever instructions the tier has for them. It is 0 for the generic
 // tier, and for neon, whose instructions do less than that.
 func PeakIntegers(d time.Duration) float64 { return peakRate(d, peakIntegers) }
 

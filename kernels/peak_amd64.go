@@ -2,16 +2,14 @@
 
 package kernels
 
-// The loops below run n rounds of 12 independent multiply-adds of a vector: the most that a benchmark can reach. Those of I16 multiply
-// 16 bits, those of I8 bytes.
+// The loops below run n rounds of 12 independent multiply-adds of a vector: the most that a benchmark can reach. Those of I8 multiply
+// bytes, that of sevens adds two vectors of bytes' products at once.
 
 func peakAVX2(n int)
 
 func peakAVX512(n int)
 
-func peakI16AVX2(n int)
-
-func peakI16AVX512(n int)
+func peakSevensAVX2(n int)
 
 func peakI8AVX2VNNI(n int)
 
@@ -36,15 +34,12 @@ func peakIntegers(n int) (operations int) {
 	case useVNNI512:
 		peakI8AVX512VNNI(n)
 		return 2 * 12 * 64 * n
-	case useAVX512:
-		peakI16AVX512(n)
-		return 2 * 12 * 32 * n
 	case useVNNI:
 		peakI8AVX2VNNI(n)
 		return 2 * 12 * 32 * n
 	case useAVX2:
-		peakI16AVX2(n)
-		return 2 * 12 * 16 * n
+		peakSevensAVX2(n)
+		return 2 * 12 * 64 * n
 	}
 	return 0
 }

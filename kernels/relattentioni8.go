@@ -18,6 +18,9 @@ func (p *PackedPositionsI8) Pack(x []float32, ldx, n, dh int) {
 func (p *PackedPositionsI8) stretch(from, to int) PackedI8 {
 	s := p.p
 	s.N, s.panels, s.scale = to-from, s.panels[from*s.kp:], s.scale[from:]
+	if s.sums != nil {
+		s.sums = s.sums[from:]
+	}
 	return s
 }
 

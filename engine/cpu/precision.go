@@ -15,8 +15,8 @@ const (
 	// Int8Encoder is Int8 but for the weights of a decoder's steps, which are as in F32. Their output layer alone is in bytes, and its best
 	// scores are computed anew, from weights of 16 bits.
 	Int8Encoder
-	// Int8Fast has a layer's activations in eight bits alone, except for what the output layer reads, and weights in seven bits where
-	// the CPU lacks VNNI. It is a little faster than Int8 and errs twice as much.
+	// Int8Fast has a layer's activations in eight bits alone, except for what the output layer reads; with AVX2 alone they have coarser
+	// steps. It is a little faster than Int8 and errs twice as much.
 	Int8Fast
 
 	// int8Output is for the steps of Int8Encoder: F32 but for an output layer.

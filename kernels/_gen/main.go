@@ -35,6 +35,7 @@ var files = []struct {
 	{"peak_amd64.s", peak},
 	{"quantise_amd64.s", quantise},
 	{"matmuli8_amd64.s", matmulI8},
+	{"sevens_amd64.s", sevens},
 }
 
 // neonFiles are those for arm64.

@@ -2,32 +2,22 @@ package main
 
 import "fmt"
 
-// product is how one int8 tile multiplies: its registers, and what it does for a group of four k.
+// product is how one tile of bytes multiplies fours of them, as VNNI does.
 type product struct {
-	name   string // suffix of the Go function
-	isa    *isa
-	rows   int    // of the tallest strip
-	a      string // field of the activations
-	aBytes int    // of one row's group
-	sparse bool
-	// group adds the products of a strip's group u, counted from the pointers, for rows rows.
-	group func(a *asm, rows, u int, at func(r, off int) string)
-	// join, if not nil, makes one sum per column of the two registers of a row, in the first.
-	join func(a *asm, first, second string)
+	name string // suffix of the Go function
+	isa  *isa
+	rows int // of the tallest strip
 }
 
 func matmulI8(a *asm) {
-	for _, p := range []*product{
-		{name: "I8AVX512VNNI", isa: avx512, rows: 12, a: "lo", aBytes: 4, sparse: true, group: (*asm).groupVNNI},
-		{name: "I8AVXVNNI", isa: avx2, rows: 6, a: "lo", aBytes: 4, sparse: true, group: (*asm).groupVNNI},
-		{name: "I8AVX2", isa: avx2, rows: 6, a: "lo", aBytes: 4, group: (*asm).groupMADDUBSW},
-		{name: "I16AVX512", isa: avx512, rows: 12, a: "wide", aBytes: 8, group: (*asm).groupMADDWD, join: (*asm).joinPairs},
-		{name: "I16AVX2", isa: avx2, rows: 6, a: "wide", aBytes: 8, group: (*asm).groupMADDWD, join: (*asm).joinPairs},
-	} {
+	for _, p := range []*product{{"I8AVX512VNNI", avx512, 12}, {"I8AVXVNNI", avx2, 6}} {
 		a.isa = p.isa
 		a.tileI8(p)
 	}
 }
+
+// groupK is how many k one instruction multiplies for a column.
+const groupK = 4
 
 // field is the operand of a field of the tileI8 that DX points to. go_asm.h, which the Go command makes, has the offsets.
 func field(name string) string { return "tileI8_" + name + "(DX)" }
@@ -36,7 +26,7 @@ func field(name string) string { return "tileI8_" + name + "(DX)" }
 func (a *asm) sumOf(r, j int) string { return a.reg(2*r + j) }
 
 // tileI8 writes the inner kernel of an int8 product, tileI8Generic for at most p.rows rows and two vectors of columns, with all sums
-// in registers from the first k to the last, and for t.tiles such tiles side by side. A sparse tile first adds the high bytes of those groups that have any.
+// in registers from the first k to the last, and for t.tiles such tiles side by side. It first adds the high bytes of those groups that have any.
 func (a *asm) tileI8(p *product) {
 	a.useStructs = true
 	a.fn("tile"+p.name, "t *tileI8", "")
@@ -50,36 +40,31 @@ func (a *asm) tileI8(p *product) {
 	a.ret()
 	for rows := p.rows; rows > 0; rows-- {
 		a.p("%s:", name(rows))
-		a.stripI8(p, rows)
-		if a.wide() || p.join == nil { // half a panel has its neighbour in the same one
-			a.nextTile(p, name(rows))
-		}
+		a.stripI8(rows)
+		a.nextTile(name(rows))
 		a.ret()
 	}
 }
 
 // nextTile goes on with the tile beside, if there is one: t's pointers move.
-func (a *asm) nextTile(p *product, again string) {
+func (a *asm) nextTile(again string) {
 	done := a.label("done")
 	a.p("MOVQ %s, DX", a.arg("t"))
 	a.p("DECQ %s", field("tiles"))
 	a.p("JEQ %s", done)
 	a.p("MOVQ %s, AX", field("ldb"))
-	vectors := 2
-	if p.join != nil {
-		vectors = 1
-	} else if a.wide() {
+	if a.wide() {
 		a.p("ADDQ AX, AX")
 	}
 	a.p("ADDQ AX, %s", field("b"))
 	for _, f := range []string{"c", "colScale", "bias"} {
-		a.p("ADDQ $%d, %s", vectors*a.bytes, field(f))
+		a.p("ADDQ $%d, %s", 2*a.bytes, field(f))
 	}
 	a.p("JMP %s", again)
 	a.p("%s:", done)
 }
 
-func (a *asm) stripI8(p *product, rows int) {
+func (a *asm) stripI8(rows int) {
 	a.p("MOVQ %s, DI", field("b"))
 	a.p("MOVQ %s, BX", field("ldb"))
 	a.p("ADDQ DI, BX")
@@ -87,18 +72,9 @@ func (a *asm) stripI8(p *product, rows int) {
 		a.zero(a.sumOf(r, 0))
 		a.zero(a.sumOf(r, 1))
 	}
-	if p.sparse {
-		a.highBytes(p, rows)
-	}
-	if !a.wide() && p.join == nil && !p.sparse {
-		a.p("VPCMPEQW Y15, Y15, Y15") // ones, for groupMADDUBSW
-		a.p("VPSRLW $15, Y15, Y15")
-	}
+	a.highBytes(rows)
 	a.p("MOVQ %s, R8", field("lda"))
-	a.p("MOVQ %s, SI", field(p.a))
-	if p.aBytes == 8 {
-		a.p("ADDQ R8, R8")
-	}
+	a.p("MOVQ %s, SI", field("lo"))
 	bases := []string{"SI", "R9", "R10", "R11"}[:(rows+2)/3]
 	if len(bases) > 1 {
 		a.p("LEAQ (R8)(R8*2), R12")
@@ -122,25 +98,25 @@ func (a *asm) stripI8(p *product, rows int) {
 	a.p("%s:", loop)
 	for u := range unroll {
 		a.p("PREFETCHT1 %d(DI)(AX*1)", 64*u)
-		if a.wide() && p.join == nil {
+		if a.wide() {
 			a.p("PREFETCHT1 %d(BX)(AX*1)", 64*u)
 		}
-		p.group(a, rows, u, at)
+		a.groupVNNI(rows, u, at)
 	}
 	for _, b := range bases {
-		a.p("ADDQ $%d, %s", p.aBytes*unroll, b)
+		a.p("ADDQ $%d, %s", groupK*unroll, b)
 	}
 	a.p("ADDQ $%d, DI", 64*unroll)
-	if a.wide() && p.join == nil {
+	if a.wide() {
 		a.p("ADDQ $%d, BX", 64*unroll)
 	}
 	a.p("DECQ CX")
 	a.p("JNZ %s", loop)
-	a.dequantise(p, rows)
+	a.dequantise(rows)
 }
 
 // highBytes adds the listed groups' high bytes and makes room for the low ones.
-func (a *asm) highBytes(p *product, rows int) {
+func (a *asm) highBytes(rows int) {
 	loop, low := a.label("high"), a.label("low")
 	a.p("MOVQ %s, CX", field("list+8")) // its length
 	a.p("TESTQ CX, CX")
@@ -156,7 +132,7 @@ func (a *asm) highBytes(p *product, rows int) {
 	if a.wide() {
 		a.p("LEAQ (R10)(AX*1), BX")
 	}
-	p.group(a, rows, 0, func(r, off int) string { return fmt.Sprintf("%d(R11)", 4*r) })
+	a.groupVNNI(rows, 0, func(r, off int) string { return fmt.Sprintf("%d(R11)", groupK*r) })
 	a.p("ADDQ $4, R12")
 	a.p("ADDQ $48, R11")
 	a.p("DECQ CX")
@@ -171,7 +147,7 @@ func (a *asm) highBytes(p *product, rows int) {
 	a.p("%s:", low)
 }
 
-// groupVNNI has the weights as the unsigned factor and the activations as the signed one.
+// groupVNNI adds the products of a strip's group u, counted from the pointers. It has the weights as the unsigned factor and the activations as the signed one.
 func (a *asm) groupVNNI(rows, u int, at func(r, off int) string) {
 	b0, b1 := a.reg(12), a.reg(13)
 	x := []int{14, 15}
@@ -204,54 +180,8 @@ func (a *asm) dotVEX(dst, unsigned, signed int) {
 		inverted(dst)<<7|1<<6|inverted(signed)<<5|2, ^unsigned&15<<3|1<<2|1, 0xc0|dst&7<<3|signed&7, signed, unsigned, dst)
 }
 
-// groupMADDUBSW wants weights of seven bits: then no pair of products leaves 16 bits.
-func (a *asm) groupMADDUBSW(rows, u int, at func(r, off int) string) {
-	for r := range rows {
-		a.p("VPBROADCASTD %s, Y14", at(r, 4*u))
-		for j := range 2 {
-			a.p("VMOVDQU %d(DI), Y%d", 64*u+32*j, 12+j)
-			a.p("VPMADDUBSW Y14, Y%d, Y%d", 12+j, 12+j)
-			a.p("VPMADDWD Y15, Y%d, Y%d", 12+j, 12+j)
-			a.p("VPADDD Y%d, %s, %s", 12+j, a.sumOf(r, j), a.sumOf(r, j))
-		}
-	}
-}
-
-// groupMADDWD multiplies 16-bit activations. A register holds the sums of the even and the odd pairs of a quarter as many columns as
-// it has bytes in all, so a tile is a panel wide on AVX-512, and half of one on AVX2.
-func (a *asm) groupMADDWD(rows, u int, at func(r, off int) string) {
-	w0, w1, x, y := a.reg(12), a.reg(13), a.reg(14), a.reg(15)
-	if a.wide() {
-		w0, w1, x, y = a.reg(24), a.reg(25), a.reg(26), a.reg(27)
-	}
-	a.p("VPMOVZXBW %d(DI), %s", 64*u, w0)
-	a.p("VPMOVZXBW %d(DI), %s", 64*u+a.bytes/2, w1)
-	for r := range rows {
-		a.p("VPBROADCASTQ %s, %s", at(r, 8*u), x)
-		a.p("VPMADDWD %s, %s, %s", w0, x, y)
-		a.p("VPADDD %s, %s, %s", y, a.sumOf(r, 0), a.sumOf(r, 0))
-		a.p("VPMADDWD %s, %s, %s", w1, x, x)
-		a.p("VPADDD %s, %s, %s", x, a.sumOf(r, 1), a.sumOf(r, 1))
-	}
-}
-
-// joinPairs adds neighbours, those of the first register before those of the second.
-func (a *asm) joinPairs(first, second string) {
-	if !a.wide() {
-		a.p("VPHADDD %s, %s, %s", second, first, first)
-		a.p("VPERMQ $0xd8, %s, %s", first, first)
-		return
-	}
-	a.use(joinWords)
-	a.p("VMOVDQU64 joinWords<>(SB), Z27")
-	a.p("VSHUFPS $0xdd, %s, %s, Z26", second, first)
-	a.p("VSHUFPS $0x88, %s, %s, %s", second, first, first)
-	a.p("VPADDD Z26, %s, %s", first, first)
-	a.p("VPERMQ %s, Z27, %s", first, first)
-}
-
 // dequantise turns the sums into numbers and stores them.
-func (a *asm) dequantise(p *product, rows int) {
+func (a *asm) dequantise(rows int) {
 	a.p("MOVQ %s, DI", field("corr"))
 	a.p("MOVQ %s, CX", field("rowScale"))
 	a.p("MOVQ %s, BX", field("colScale"))
@@ -263,21 +193,14 @@ func (a *asm) dequantise(p *product, rows int) {
 	if a.wide() {
 		t, u = a.reg(24), a.reg(25)
 	}
-	halves := 2
-	if p.join != nil {
-		halves = 1
-	}
 	for r := range rows {
 		a.p("VPBROADCASTD %d(DI), %s", 4*r, t)
-		if p.join != nil {
-			p.join(a, a.sumOf(r, 0), a.sumOf(r, 1))
-		}
-		for j := range halves {
+		for j := range 2 {
 			a.p("VPSUBD %s, %s, %s", t, a.sumOf(r, j), a.sumOf(r, j))
 			a.p("VCVTDQ2PS %s, %s", a.sumOf(r, j), a.sumOf(r, j))
 		}
 		a.p("VBROADCASTSS %d(CX), %s", 4*r, t)
-		for j := range halves {
+		for j := range 2 {
 			a.p("VMULPS %d(BX), %s, %s", j*a.bytes, t, u)
 			a.p("VFMADD213PS %d(SI), %s, %s", j*a.bytes, u, a.sumOf(r, j))
 			a.p("VMOVUPS %s, %d(DX)", a.sumOf(r, j), j*a.bytes)

@@ -5,14 +5,10 @@ const peakSums = 12
 
 // peak writes loops of independent multiply-adds and nothing else: what benchmarks measure the tiles against.
 func peak(a *asm) {
-	const x, y, product = peakSums, peakSums + 1, peakSums + 2
+	const x, y = peakSums, peakSums + 1
 	a.both(func() {
 		a.peakLoop("peak"+a.name, func(sum int) {
 			a.p("VFMADD231PS %s, %s, %s", a.reg(x), a.reg(y), a.reg(sum))
-		})
-		a.peakLoop("peakI16"+a.name, func(sum int) {
-			a.p("VPMADDWD %s, %s, %s", a.reg(x), a.reg(y), a.reg(product))
-			a.p("VPADDD %s, %s, %s", a.reg(product), a.reg(sum), a.reg(sum))
 		})
 		a.peakLoop("peakI8"+a.name+"VNNI", func(sum int) {
 			if a.wide() {
@@ -22,13 +18,22 @@ func peak(a *asm) {
 			}
 		})
 	})
+	a.isa = avx2
+	a.peakLoop("peakSevensAVX2", func(sum int) {
+		const first, second = peakSums + 2, peakSums + 3
+		a.p("VPMADDUBSW Y%d, Y%d, Y%d", x, y, first)
+		a.p("VPMADDUBSW Y%d, Y%d, Y%d", x, y, second)
+		a.p("VPADDW Y%d, Y%d, Y%d", second, first, first)
+		a.p("VPMADDWD Y%d, Y%d, Y%d", x, first, first)
+		a.p("VPADDD Y%d, Y%d, Y%d", first, sum, sum)
+	})
 }
 
 // peakLoop writes n rounds of what each does to one of the sums.
 func (a *asm) peakLoop(name string, each func(sum int)) {
 	a.fn(name, "n int", "")
 	a.p("MOVQ %s, CX", a.arg("n"))
-	for i := range peakSums + 3 {
+	for i := range peakSums + 4 {
 		a.zero(a.reg(i))
 	}
 	loop := a.label("loop")
