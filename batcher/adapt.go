@@ -35,8 +35,8 @@ type adapter struct {
 	target   float64 // ms; 0 until known
 	runs     []float64
 	batches  int
-	fills    window
-	latency  window // queue + run of clips, in ms
+	fills    recent
+	latency  recent // queue + run of clips, in ms
 	wait     float64
 	integral float64 // ms·s
 	stepped  time.Time
@@ -50,8 +50,8 @@ func newAdapter(c Config) *adapter {
 		limits:    c.capRange(),
 		capMillis: float64(c.startCap()),
 		target:    millis(c.TargetP50),
-		fills:     window{size: fillBatches},
-		latency:   window{size: p50Clips},
+		fills:     recent{size: fillBatches},
+		latency:   recent{size: p50Clips},
 		wait:      millis(wait),
 	}
 }
@@ -128,28 +128,28 @@ func (a *adapter) stepWait(now time.Time, headroom float64) {
 	a.wait = min(max(a.wait+waitGain*headroom+waitIntegralGain*a.integral, lowest), highest)
 }
 
-// window keeps the last so many values.
-type window struct {
+// recent keeps the last so many values.
+type recent struct {
 	size   int
 	values []float64
 	next   int
 }
 
-func (w *window) add(v float64) {
-	if len(w.values) < w.size {
-		w.values = append(w.values, v)
+func (r *recent) add(v float64) {
+	if len(r.values) < r.size {
+		r.values = append(r.values, v)
 		return
 	}
-	w.values[w.next] = v
-	w.next = (w.next + 1) % w.size
+	r.values[r.next] = v
+	r.next = (r.next + 1) % r.size
 }
 
-func (w *window) mean() float64 {
+func (r *recent) mean() float64 {
 	sum := 0.0
-	for _, v := range w.values {
+	for _, v := range r.values {
 		sum += v
 	}
-	return sum / float64(len(w.values))
+	return sum / float64(len(r.values))
 }
 
 // median returns the exact median; values is not changed.

@@ -66,7 +66,8 @@ func (b *Batcher[W]) SetBudget(millis int64) {
 	b.signal()
 }
 
-// stretch is how long something takes that would take d if no other model wanted the device: each that waits for it has an equal part.
+// stretch is how long something takes that would take d if no other model wanted the device: each that waits for it has
+// an equal part.
 func (b *Batcher[W]) stretch(d time.Duration) time.Duration {
 	return d * time.Duration(1+b.device.rivals(&b.tenant))
 }

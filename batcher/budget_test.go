@@ -231,7 +231,7 @@ func TestMedianIsExact(t *testing.T) {
 			t.Errorf("median of %v is %v, want %v", tt.values, got, tt.want)
 		}
 	}
-	w := window{size: 3}
+	w := recent{size: 3}
 	for v := range 10 {
 		w.add(float64(v))
 	}

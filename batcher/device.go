@@ -6,12 +6,14 @@ import (
 	"time"
 )
 
-// shortAbsence is how long a batcher may have nothing to run and still count as there: clients that were answered ask again a moment later.
+// shortAbsence is how long a batcher may have nothing to run and still count as there: clients that were answered ask
+// again a moment later.
 const shortAbsence = time.Second
 
-// Device is what the batchers of several models share: one batch runs on it at a time. Of those that have something to run, the one
-// that has had the least device time goes next, so that each gets an equal part for as long as it needs it, whatever its
-// batches take. Time that a batcher leaves unused is not saved up for later. Its methods are safe for concurrent use.
+// Device is what the batchers of several models share: one batch runs on it at a time. Of those that have something to
+// run, the one that has had the least device time goes next, so that each gets an equal part for as long as it needs
+// it, whatever its batches take. Time that a batcher leaves unused is not saved up for later. Its methods are safe for
+// concurrent use.
 type Device struct {
 	mu      sync.Mutex
 	tenants int // batchers that use it
@@ -108,16 +110,17 @@ func (d *Device) begin(lane Lane) {
 	d.clips = make(chan struct{})
 }
 
-// ClipsRun returns a channel that is closed when the clips' batch that runs now ends, or nil while none runs. Where the device is
-// the CPU, work for recordings beside it (decoding) can wait for that, so that the clips' turn is theirs alone.
+// ClipsRun returns a channel that is closed when the clips' batch that runs now ends, or nil while none runs. Where the
+// device is the CPU, work for recordings beside it (decoding) can wait for that, so that the clips' turn is theirs
+// alone.
 func (d *Device) ClipsRun() (ended <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.clips
 }
 
-// done gives the device back after so much time on it. Who has more to run asks again in the same breath, and may be the next too;
-// the channel is nil for who has not.
+// done gives the device back after so much time on it. Who has more to run asks again in the same breath, and may be
+// the next too; the channel is nil for who has not.
 func (d *Device) done(t *tenant, took time.Duration, more bool, now time.Time) (granted <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -75,9 +75,9 @@
 //  12. A window that ends early frees its place for what its own turn has left, and for nothing else.
 //  13. Free places of a batch go to the other lane only where the device has been measured to take less than 5 % longer
 //     for one more window, and only as long as batches filled that way bear it out.
-//  14. Callers share a lane by their weights. Who has been served least, by cost and weight, goes next. What is owed is owed to a caller: each clip
-//     turn begins with the oldest owed clip of each caller in rotation, so that the bound of rule 4 becomes n + 1 clip
-//     turns for each caller that waits, with n counted among the caller's own clips.
+//  14. Callers share a lane by their weights. Who has been served least, by cost and weight, goes next. What is owed is
+//     owed to a caller: each clip turn begins with the oldest owed clip of each caller in rotation, so that the bound of
+//     rule 4 becomes n + 1 clip turns for each caller that waits, with n counted among the caller's own clips.
 //  15. Who hangs up leaves the lane, and his windows the next batch.
 //  16. Admission. A request that finds the queue full, by count, bytes or predicted wait, or whose predicted wait
 //     exceeds its deadline, is refused at once with the predicted wait ([BusyError]). One whose deadline passes leaves.

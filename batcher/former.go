@@ -107,8 +107,8 @@ func (f *Former[W]) SetBudget(millis int64) {
 	f.capMillis = f.adapter.cap()
 }
 
-// SetShared says whether the device is shared with other models, whose clips a turn of recordings keeps waiting too. Such a turn is
-// kept short then even if no clips of this model compete.
+// SetShared says whether the device is shared with other models, whose clips a turn of recordings keeps waiting too.
+// Such a turn is kept short then even if no clips of this model compete.
 func (f *Former[W]) SetShared(shared bool) { f.shared = shared }
 
 // Cap returns the cost cap, in ms.

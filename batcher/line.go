@@ -72,8 +72,8 @@ func (f *Former[W]) firstPlaces(lane Lane) (line []place[W]) {
 	return line
 }
 
-// places are those of a caller's requests that wait: clips that are owed one in each round, all others by what the caller will have
-// been served before.
+// places are those of a caller's requests that wait: clips that are owed one in each round, all others by what the
+// caller will have been served before.
 func (c *caller[W]) places(lane Lane) (line []place[W]) {
 	served, round := c.tag, int64(0)
 	for it := c.queue.head; it != nil; it = it.next {

@@ -1,7 +1,5 @@
 package batcher
 
-import "math"
-
 // meter learns what batches take, by their number of windows: a fixed part and so much for each window. The zero value
 // can't be used.
 type meter struct {
@@ -71,7 +69,8 @@ func (m *meter) time(n int) float64 {
 // marginal returns what one more window costs, in seconds.
 func (m *meter) marginal() float64 { return m.perWindow }
 
-// price returns what a window costs in a batch of n, or in several where n is more than a batch holds, in seconds, by the line.
+// price returns what a window costs in a batch of n, or in several where n is more than a batch holds, in seconds, by
+// the line.
 func (m *meter) price(n int) float64 {
 	return m.perWindow + m.fixed/float64(min(n, len(m.mean)-1))
 }
@@ -117,45 +116,4 @@ func (m *meter) within(seconds float64) int {
 		}
 	}
 	return n
-}
-
-// backfillLimit is the most that one more window of the other lane may cost, as a part of the batch.
-const backfillLimit = 0.05
-
-// backfill decides whether windows of a lane may use free places in batches of the other.
-type backfill struct {
-	off   bool
-	known bool    // such a batch has been measured
-	ratio float64 // what a window added, as a part of the batch
-	skip  int     // batches to let pass before it is tried again
-}
-
-// retryBackfill is how many batches pass before back-filling that has proved too dear is tried again.
-const retryBackfill = 64
-
-// worth reports whether one more window, by what its lane has measured, costs less than backfillLimit of a batch that
-// takes so many seconds.
-func (b *backfill) worth(lane *meter, seconds float64) bool {
-	if b.off || lane.distinct < 2 || seconds <= 0 || lane.marginal() >= backfillLimit*seconds {
-		return false
-	}
-	if b.skip > 0 {
-		b.skip--
-		return false
-	}
-	return true
-}
-
-// observe notes what each window added to a batch, as a part of it.
-func (b *backfill) observe(ratio float64) {
-	if math.IsNaN(ratio) {
-		return
-	}
-	if b.known {
-		ratio = b.ratio + smoothing*(ratio-b.ratio)
-	}
-	b.known, b.ratio = true, ratio
-	if b.ratio >= backfillLimit {
-		b.known, b.skip = false, retryBackfill
-	}
 }

@@ -5,8 +5,8 @@ const (
 	savedTurns = 2
 	// longestSaved is the most that a saved quantum comes to, in seconds, since clips wait that long.
 	longestSaved = 2.0
-	// worthSaving is how much cheaper windows must become for it, as a part: a little, since clips gain more by it. In a closed loop
-	// their mean wait stays the same, whatever is saved, but two of three then meet no recording.
+	// worthSaving is how much cheaper windows must become for it, as a part: a little, since clips gain more by it. In
+	// a closed loop their mean wait stays the same, whatever is saved, but two of three then meet no recording.
 	worthSaving = 0.01
 )
 

@@ -21,8 +21,8 @@ func (f *Former[W]) beginTurn(now time.Time) bool {
 	return true
 }
 
-// bind decides whose turn is next (rules 1 and 9) and binds its requests to it (rules 2 to 5 and 10); false if nobody waits.
-// The recordings of policy windowed are bound window by window, when a batch is formed.
+// bind decides whose turn is next (rules 1 and 9) and binds its requests to it (rules 2 to 5 and 10); false if nobody
+// waits. The recordings of policy windowed are bound window by window, when a batch is formed.
 func (f *Former[W]) bind(t *turn[W], now time.Time) bool {
 	lane := Clips
 	switch {

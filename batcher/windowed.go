@@ -7,7 +7,8 @@ const leaseWindows = 30
 // a batch at the end of the first, for it can't be asked again while windows of it run.
 const fetchWindows = 2 * leaseWindows
 
-// sharedTurn is how long a batch of recordings is to keep the device from other models, in seconds, if one window does not take longer.
+// sharedTurn is how long a batch of recordings is to keep the device from other models, in seconds, if one window does
+// not take longer.
 const sharedTurn = 1.0
 
 // windowCharge is what a window of a recording counts for towards its caller's share, in ms; the recording's cost in
@@ -60,7 +61,8 @@ func (f *Former[W]) fillRecordings(b *Batch[W], n int, ended []*Item[W]) []*Item
 }
 
 // plan returns how many windows of recordings the turn under way may run from here, over one batch or several: what its
-// quantum has room for (rule 9). On a shared device it's a batch that is soon over; what is left of the quantum comes after it.
+// quantum has room for (rule 9). On a shared device it's a batch that is soon over; what is left of the quantum comes
+// after it.
 func (f *Former[W]) plan() int {
 	q, m := &f.quantum, &f.meters[Recordings]
 	if m.distinct == 0 {
@@ -94,8 +96,9 @@ func (f *Former[W]) affords(m *meter, seconds float64) int {
 	return n
 }
 
-// saves reports whether recordings leave the turn that is due to the clips, and have its quantum after the next clip turn: if a window
-// after each is more than their share, as long as not one is afforded, or if a window is cheaper in the batch that both quanta afford.
+// saves reports whether recordings leave the turn that is due to the clips, and have its quantum after the next clip
+// turn: if a window after each is more than their share, as long as not one is afforded, or if a window is cheaper in
+// the batch that both quanta afford.
 func (f *Former[W]) saves() bool {
 	q, m := &f.quantum, &f.meters[Recordings]
 	if m.distinct == 0 || q.clipTurn == 0 {
@@ -118,62 +121,4 @@ func (f *Former[W]) saves() bool {
 		return false
 	}
 	return m.price(then) <= (1-worthSaving)*m.price(now)
-}
-
-// backfill gives free places to the other lane where that costs next to nothing (rule 13).
-func (f *Former[W]) backfill(b *Batch[W], ended []*Item[W]) []*Item[W] {
-	other := 1 - b.Lane
-	free := f.maxBatch - b.NumWindows
-	own := &f.meters[b.Lane]
-	if free <= 0 || !own.knows(b.NumWindows) || !f.backfills[other].worth(&f.meters[other], own.time(b.NumWindows)) {
-		return ended
-	}
-	windows := b.NumWindows
-	if other == Recordings {
-		ended = f.fillRecordings(b, free, ended)
-	} else {
-		ended = f.backfillClips(b, ended)
-	}
-	b.Backfilled = b.NumWindows - windows
-	return ended
-}
-
-// backfillClips adds the clips that a turn would begin with, as far as they fit beside the recordings.
-func (f *Former[W]) backfillClips(b *Batch[W], ended []*Item[W]) []*Item[W] {
-	l := &f.clips
-	left := f.capMillis
-	for b.NumWindows < f.maxBatch {
-		var it *Item[W]
-		if l.owing.n > 0 {
-			it = l.owing.head.queue.head
-		} else if c := l.least(); c != nil {
-			it = c.cheap[0]
-		}
-		if it == nil || it.CostMillis > left {
-			break
-		}
-		if len(it.ready) == 0 && !f.fetch(it, f.most(it)) {
-			l.remove(it)
-			f.leave(it)
-			ended = append(ended, it)
-			continue
-		}
-		if b.NumWindows+len(it.ready) > f.maxBatch {
-			break
-		}
-		left -= it.CostMillis
-		c := it.owner
-		l.charge(it, it.CostMillis)
-		l.remove(it)
-		if l.owing.has(c) {
-			l.owing.toEnd(c)
-		}
-		if it.phase == waiting {
-			it.waited = max(0, f.turns-1-it.arrival)
-		}
-		f.begin(it)
-		b.add(it, it.ready)
-		it.ready = nil
-	}
-	return ended
 }
