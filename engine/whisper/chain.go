@@ -56,8 +56,8 @@ func (c *chain) prepare() {
 // size is the length of the next pass in frames.
 func (c *chain) size() int { return min(framesPerWindow, c.content-c.seek) }
 
-// window writes the next pass's log-mel to dst, [frames][mels], at least size frames. Beyond the sound a short view has silence; the whole
-// window has 0 there, as in the reference, which is not the value of silence.
+// window writes the next pass's log-mel to dst, [frames][mels], at least size frames. Beyond the sound a short view has
+// silence; the whole window has 0 there, as in the reference, which is not the value of silence.
 func (c *chain) window(dst []float32) {
 	mels := c.job.model.config.Mels
 	frames := len(dst) / mels
@@ -110,7 +110,8 @@ func (c *chain) accept(out *outcome, align func(text []int32) (alignment, error)
 		}
 	}
 	for _, s := range segments {
-		// Where a window begins in a pause the model may set a full stop first, as a segment of its own. The reference keeps it.
+		// Where a window begins in a pause the model may set a full stop first, as a segment of its own. The reference
+		// keeps it.
 		if s.isEmpty() || !c.job.options.Sequential && engine.PlainWord(s.text) == "" {
 			continue
 		}

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// contextTail is how many frames of silence after the sound a short context keeps. Of 2733 words in clips tiny.en and base err in 233 and
-	// 206 (in whole windows 233 and 202). With 64, 32 and 150 frames they err in 0 to 10 more, and with zeros in place of silence, as the
-	// reference pads its windows, in as many.
+	// contextTail is how many frames of silence after the sound a short context keeps. Of 2733 words in clips tiny.en
+	// and base err in 233 and 206 (in whole windows 233 and 202). With 64, 32 and 150 frames they err in 0 to 10 more,
+	// and with zeros in place of silence, as the reference pads its windows, in as many.
 	contextTail = 100
 	// contextGrain is what the length of a short context is a multiple of, in frames: a whole number of the kernels' tiles.
 	contextGrain = 32
@@ -21,8 +21,8 @@ const (
 )
 
 // contextOf is how many frames the encoder is shown for a chain's next pass: all 30 s, as in the reference, or, where
-// the model may or the text is a draft, the sound and some silence after it. Padding a clip of 5 s costs the encoder six times the
-// work, and every step of the decoder after it.
+// the model may or the text is a draft, the sound and some silence after it. Padding a clip of 5 s costs the encoder
+// six times the work, and every step of the decoder after it.
 func (m *Model) contextOf(c *chain) int {
 	if o := &c.job.options; m.speech == nil || o.Sequential || !m.shortContext && !o.Draft {
 		return framesPerWindow
@@ -34,7 +34,8 @@ func (m *Model) contextOf(c *chain) int {
 	return frames
 }
 
-// needsContext reports whether an outcome, which reads as text and was found in a short context, is to be tried again in the whole one.
+// needsContext reports whether an outcome, which reads as text and was found in a short context, is to be tried again
+// in the whole one.
 func (o *outcome) needsContext(text string) bool {
 	return !o.isSound(text) || endsTwice(text)
 }

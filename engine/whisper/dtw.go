@@ -9,8 +9,9 @@ import (
 const medianWidth = 7
 
 // alignTokens finds when each token was said. attention is [heads][tokens][stride]: for each head and token, softmax
-// weights over the encoder positions, of which the first frames are sound. The first skip tokens and the last one are special. The
-// result is, for each token between them and the end of text, the encoder position where its stretch of the cheapest path starts.
+// weights over the encoder positions, of which the first frames are sound. The first skip tokens and the last one are
+// special. The result is, for each token between them and the end of text, the encoder position where its stretch of
+// the cheapest path starts.
 //
 // The weights are normalised for each head over the tokens, smoothed over time by a median, and averaged over the heads;
 // dynamic time warping then finds the monotonic path through them (openai/whisper, timing.py, find_alignment).

@@ -77,27 +77,8 @@ func (e *encoder) allocate(l *loader, c Config) {
 	}
 }
 
-// scratchTensor allocates a matrix on the device and notes its buffer in owned.
-func (l *loader) scratchTensor(owned *[]engine.Buffer, rows, cols int) engine.Tensor {
-	return l.allocate(l.dev.Alloc, owned, rows, cols)
-}
-
-// allocate is scratchTensor by one of the device's allocators.
-func (l *loader) allocate(alloc func(n int) (engine.Buffer, error), owned *[]engine.Buffer, rows, cols int) engine.Tensor {
-	if l.err != nil {
-		return engine.Tensor{}
-	}
-	b, err := alloc(rows * cols)
-	if err != nil {
-		l.err = err
-		return engine.Tensor{}
-	}
-	*owned = append(*owned, b)
-	return engine.NewTensor(b, rows, cols)
-}
-
-// run encodes windows, with at most group keys and all seen alike, of so many frames each, whose log-mel lies one after another in
-// e.mel. The result, [sum of positionsIn(frames)][D], is valid until the next run. tap, if not nil, is shown
+// run encodes windows, with at most group keys and all seen alike, of so many frames each, whose log-mel lies one after
+// another in e.mel. The result, [sum of positionsIn(frames)][D], is valid until the next run. tap, if not nil, is shown
 // each stage's output as it comes.
 func (e *encoder) run(frames []int, v view, tap func(stage string, t engine.Tensor)) engine.Tensor {
 	show := func(stage string, t engine.Tensor) {

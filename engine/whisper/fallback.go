@@ -15,10 +15,10 @@ const (
 // defaultTemperatures is the ladder that a window climbs until its text looks sound.
 var defaultTemperatures = []float32{0, 0.2, 0.4, 0.6, 0.8, 1}
 
-// Where nobody speaks, in music above all, models write what often stood below such sound, "Thank you.", or draw words at random:
-// a few, for many seconds that the speech finder took for speech. Of 16 segments that tiny.en writes below seven minutes of music
-// without a voice the limits leave two full stops, which a rule of their own takes off; of 170 English clips of speech, whose
-// last words are sometimes as unsure, but said in less time, they take nothing.
+// Where nobody speaks, in music above all, models write what often stood below such sound, "Thank you.", or draw words
+// at random: a few, for many seconds that the speech finder took for speech. Of 16 segments that tiny.en writes below
+// seven minutes of music without a voice the limits leave two full stops, which a rule of their own takes off; of 170
+// English clips of speech, whose last words are sometimes as unsure, but said in less time, they take nothing.
 const (
 	// So many tokens a second and fewer are no speech that goes on.
 	maxSlowTokens = 1.0
@@ -29,8 +29,8 @@ const (
 	minNoSpeech     = 0.25
 )
 
-// isInvented reports whether an outcome, a text of so many tokens for some seconds of sound, is nothing that was heard. The reference
-// implementation has no such rule, so chains that follow it don't ask.
+// isInvented reports whether an outcome, a text of so many tokens for some seconds of sound, is nothing that was heard.
+// The reference implementation has no such rule, so chains that follow it don't ask.
 func (o *outcome) isInvented(text string, tokens int, seconds float64) bool {
 	if o.noSpeech > maxNoSpeech && engine.PlainWord(text) == "" {
 		return true // a full stop

@@ -2,8 +2,8 @@ package whisper
 
 import "hark/engine"
 
-// features puts the log-mel of the next pass of each window, in the context that it is to be heard in, one after another in the
-// encoder's input, and returns the frames of each context.
+// features puts the log-mel of the next pass of each window, in the context that it is to be heard in, one after
+// another in the encoder's input, and returns the frames of each context.
 func (m *Model) features(group []*place) (frames []int, err error) {
 	var sounds []engine.Sound
 	rows := 0
@@ -29,8 +29,9 @@ func (m *Model) features(group []*place) (frames []int, err error) {
 	return frames, nil
 }
 
-// sound is the next pass, in so many frames, as a device that makes log-mel is to hear it: as [chain.window] has it. What is longer than a
-// window is measured first, once: it's heard a window at a time, and cut off below the peak of the whole.
+// sound is the next pass, in so many frames, as a device that makes log-mel is to hear it: as [chain.window] has it.
+// What is longer than a window is measured first, once: it's heard a window at a time, and cut off below the peak of
+// the whole.
 func (c *chain) sound(frames int) (engine.Sound, error) {
 	if c.peak == 0 && c.content > framesPerWindow {
 		var err error

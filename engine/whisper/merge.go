@@ -25,7 +25,8 @@ func (c *chain) heard() []engine.Word {
 	return words
 }
 
-// keepWords drops the words that keep refuses by their middle, in the audio's time, and the segments that are left with none.
+// keepWords drops the words that keep refuses by their middle, in the audio's time, and the segments that are left with
+// none.
 func (c *chain) keepWords(keep func(middle float64) bool) {
 	var segments []segment
 	for _, s := range c.merged {

@@ -2,17 +2,20 @@ package whisper
 
 // A short context, and what stands for the rest of its window.
 //
-// Whisper knows windows of 30 s only. By the silence after the sound, and by where that ends, it hears that nothing more is said: without it the last
-// words come twice. But what the encoder makes of the last positions of a window hardly depends on what was said before them. So they are
-// computed once, and every short context attends to them in each layer of the encoder, and of the decoder, as to positions of its
-// own. That costs a few keys more; silence that is encoded with a clip costs as much as its speech.
+// Whisper knows windows of 30 s only. By the silence after the sound, and by where that ends, it hears that nothing
+// more is said: without it the last words come twice. But what the encoder makes of the last positions of a window
+// hardly depends on what was said before them. So they are computed once, and every short context attends to them in
+// each layer of the encoder, and of the decoder, as to positions of its own. That costs a few keys more; silence that
+// is encoded with a clip costs as much as its speech.
 const (
-	// restPositions is how many of a window's last positions stand for its rest. base loses whole clips with 32; 128 and 256 are no better.
+	// restPositions is how many of a window's last positions stand for its rest. base loses whole clips with 32; 128
+	// and 256 are no better.
 	restPositions = 64
-	// The rest is learned from so many frames of speech, with silence up to learnFrames, of which the last learnEnd positions have the places
-	// of a window's last ones. tiny.en and base then err in 230 and 206 of 2733 words in clips and in 157 and 133 of 1073 in recordings cut at
-	// silence; learned from 30 s, which take three times as long, in 232 and 205, and 163 and 138. Without any speech base errs in
-	// 235 of those in clips, with positions from the middle of the silence in 227 to 286.
+	// The rest is learned from so many frames of speech, with silence up to learnFrames, of which the last learnEnd
+	// positions have the places of a window's last ones. tiny.en and base then err in 233 and 206 of 2733 words in
+	// clips and in 157 and 133 of 1073 in recordings cut at silence; learned from 30 s, which take three times as long,
+	// in 232 and 205, and 163 and 138. Without any speech base errs in 235 of those in clips, with positions from the
+	// middle of the silence in 227 to 286.
 	learnSpeech, learnFrames, learnEnd = 500, 900, 128
 )
 
@@ -50,8 +53,8 @@ func keysIn(frames int) int {
 	return n
 }
 
-// learnRest has the rest learned, if it isn't yet, from the speech that the model was loaded with. It spends what the encoder's last run gave.
-// It waits, so that what failed on the way is not taken for the rest.
+// learnRest has the rest learned, if it isn't yet, from the speech that the model was loaded with. It spends what the
+// encoder's last run gave. It waits, so that what failed on the way is not taken for the rest.
 func (m *Model) learnRest() error {
 	if m.knowsRest {
 		return nil

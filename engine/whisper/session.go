@@ -32,7 +32,7 @@ type place struct {
 	slots  []int32 // slots of the decoder's cache
 
 	encoded bool
-	frames  int // that the encoder is shown in this pass, padding included; 0 until it is encoded
+	frames  int // that the encoder is shown in this pass, padding included; 0 until that is chosen
 	rung    int // of the temperature ladder
 	search  *search
 	ended   bool
@@ -171,8 +171,8 @@ func (s *session) encode() error {
 	return nil
 }
 
-// groupOf is how many windows, from the first on, make a group. Of short ones that is as many as are as long together as the whole ones that
-// a device likes to have: alone they would leave much of a GPU idle.
+// groupOf is how many windows, from the first on, make a group. Of short ones that is as many as are as long together
+// as the whole ones that a device likes to have: alone they would leave much of a GPU idle.
 func (s *session) groupOf(fresh []*place) int {
 	v, keys := viewOf(fresh[0].frames), 0
 	for i, p := range fresh {
@@ -242,22 +242,22 @@ func (s *session) step(ctx context.Context) error {
 	if s.canRunAhead() {
 		return s.runAhead(ctx)
 	}
-	rest := s.active
-	for len(rest) > 0 {
+	left := s.active
+	for len(left) > 0 {
 		var rows []row
 		n := 0
-		for n < len(rest) {
-			more := rest[n].search.rows(rows, rest[n].window)
+		for n < len(left) {
+			more := left[n].search.rows(rows, left[n].window)
 			if n > 0 && len(more) > maxRows {
 				break
 			}
 			rows = more
 			n++
 		}
-		if err := s.forward(rest[:n], rows); err != nil {
+		if err := s.forward(left[:n], rows); err != nil {
 			return err
 		}
-		rest = rest[n:]
+		left = left[n:]
 	}
 	return nil
 }

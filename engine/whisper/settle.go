@@ -24,8 +24,8 @@ func (j *job) Settled() (segments []engine.Segment, from float64) {
 	return segments, j.chains[j.final].offset() - settledSlack
 }
 
-// settle makes final what can be: chains that have ended, in order, once the stretches that they share with their neighbours
-// are merged; of a sequential chain every pass.
+// settle makes final what can be: chains that have ended, in order, once the stretches that they share with their
+// neighbours are merged; of a sequential chain every pass.
 func (j *job) settle() {
 	for j.final < len(j.chains) {
 		c := j.chains[j.final]

@@ -9,8 +9,8 @@ import (
 	"hark/models"
 )
 
-// loader reads tensors by either form's names and hands them to the device. The first
-// failure sticks; the graph is built to its end and the error asked for once.
+// loader reads tensors by either form's names and hands them to the device, on which it also makes room for a graph's
+// scratch. The first failure sticks; the graph is built to its end and the error asked for once.
 type loader struct {
 	dev     engine.Device
 	weights *models.Weights
@@ -176,6 +176,25 @@ func (l *loader) table(n name, from, to, d int) engine.Table {
 	table, err := l.dev.NewTable(w[from*d:], to-from, d)
 	l.err = err
 	return table
+}
+
+// scratchTensor allocates a matrix on the device and notes its buffer in owned.
+func (l *loader) scratchTensor(owned *[]engine.Buffer, rows, cols int) engine.Tensor {
+	return l.allocate(l.dev.Alloc, owned, rows, cols)
+}
+
+// allocate is scratchTensor by one of the device's allocators.
+func (l *loader) allocate(alloc func(n int) (engine.Buffer, error), owned *[]engine.Buffer, rows, cols int) engine.Tensor {
+	if l.err != nil {
+		return engine.Tensor{}
+	}
+	b, err := alloc(rows * cols)
+	if err != nil {
+		l.err = err
+		return engine.Tensor{}
+	}
+	*owned = append(*owned, b)
+	return engine.NewTensor(b, rows, cols)
 }
 
 // field is a tensor's name below a module's.

@@ -51,10 +51,10 @@ func (v *vocabulary) timeWords(text []int32, logProbs []float32, a alignment, la
 	return words
 }
 
-// placeWords puts timed words into the segments whose tokens they are made of. Attention wanders in
-// pauses, so words that are much longer than usual are cut short where a sentence or a segment
-// borders on them; a segment then starts and ends with its words. lastSpeech is when the last segment before these
-// ended; the new one is returned. offset moves the words to the chain's time (openai/whisper, timing.py, add_word_timestamps).
+// placeWords puts timed words into the segments whose tokens they are made of. Attention wanders in pauses, so words
+// that are much longer than usual are cut short where a sentence or a segment borders on them; a segment then starts
+// and ends with its words. lastSpeech is when the last segment before these ended; the new one is returned. offset
+// moves the words to the chain's time (openai/whisper, timing.py, add_word_timestamps).
 func (v *vocabulary) placeWords(segments []segment, words []timedWord, offset, lastSpeech float64) float64 {
 	usual := usualDuration(words)
 	longest := 2 * usual
