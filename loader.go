@@ -19,7 +19,8 @@ import (
 	"hark/models"
 )
 
-// defaultModel is what transcribe and serve use unless told otherwise: on a CPU, the largest that keeps well ahead of speech.
+// defaultModel is what transcribe and serve use unless told otherwise: on a CPU, the largest that keeps well ahead of
+// speech.
 const defaultModel = "base"
 
 // loader brings models from where they are published onto the device.

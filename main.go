@@ -20,8 +20,8 @@ import (
 	"hark/batcher"
 )
 
-// commandLine is every command with one line of help. Each flag can also be set through the
-// environment, as HARK_ and its name in capitals: --log-level is HARK_LOG_LEVEL. But --models-dir is HARK_MODELS, and --api-keys
+// commandLine is every command with one line of help. Each flag can also be set through the environment, as HARK_ and
+// its name in capitals: --log-level is HARK_LOG_LEVEL. But --models-dir is HARK_MODELS, and --api-keys
 // HARK_API_KEYS_FILE, since HARK_API_KEYS holds keys.
 type commandLine struct {
 	Version kong.VersionFlag `short:"v" env:"-" help:"Print the version."`

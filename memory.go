@@ -2,8 +2,8 @@ package main
 
 import "hark/models"
 
-// modelBytes is about what a model takes in memory: its weights, in single precision on a CPU and in half on a GPU. What is fetched is in
-// half precision.
+// modelBytes is about what a model takes in memory: its weights, in single precision on a CPU and in half on a GPU.
+// What is fetched is in half precision.
 func (l *loader) modelBytes(name string) (int64, error) {
 	path, ok := l.store.Path(name)
 	if !ok {

@@ -9,14 +9,14 @@ import (
 	"hark/engine/cpu"
 )
 
-// defaultPrecision is for models whose word errors nobody has counted. Int8's weights are as fine as those of CTranslate2's int8, which
-// Whispers of every size are commonly run in, and its activations finer: an encoder's output differs from float32's by a third to a
-// half as much (see TestPrecisions in engine/whisper).
+// defaultPrecision is for models whose word errors nobody has counted. Int8's weights are as fine as those of
+// CTranslate2's int8, which Whispers of every size are commonly run in, and its activations finer: an encoder's output
+// differs from float32's by a third to a half as much (see TestPrecisions in engine/whisper).
 const defaultPrecision = cpu.Int8
 
-// counted is what a model does to the corpus in a precision: word errors among clipWords of 167 clips in the whole encoder context, and
-// among longWords of three long recordings, decoded sequentially and cut at silence (scripts/wer-options.py and scripts/wer.sh, with
-// HARK_PRECISION set, avx512-vnni).
+// counted is what a model does to the corpus in a precision: word errors among clipWords of 167 clips in the whole
+// encoder context, and among longWords of three long recordings, decoded sequentially and cut at silence
+// (scripts/wer-options.py and scripts/wer.sh, with HARK_PRECISION set, avx512-vnni).
 type counted struct{ clips, sequential, windowed int }
 
 const clipWords, longWords = 2733, 1073
@@ -34,8 +34,8 @@ var wordErrors = map[string]map[cpu.Precision]counted{
 	},
 }
 
-// costs is how many points more than another's the word error rates are, where it's worst: what clips lose, long recordings may gain
-// by chance.
+// costs is how many points more than another's the word error rates are, where it's worst: what clips lose, long
+// recordings may gain by chance.
 func (c counted) costs(other counted) float64 {
 	points := func(errors, words int) float64 { return 100 * float64(errors) / float64(words) }
 	return max(points(c.clips-other.clips, clipWords),
@@ -59,12 +59,12 @@ func describePrecision(word string) string {
 	return strings.Join(append(parts, fmt.Sprintf("%s for models whose word errors were not counted", defaultPrecision)), "; ")
 }
 
-// fastest are the precisions that auto chooses from, before F32. Int8Fast isn't among them: its integers, and so its errors, are not
-// the same on all CPUs.
+// fastest are the precisions that auto chooses from, before F32. Int8Fast isn't among them: its integers, and so its
+// errors, are not the same on all CPUs.
 var fastest = []cpu.Precision{cpu.Int8, cpu.Int8Encoder}
 
-// precisionFor is the precision that a model is loaded in. word is a value of --precision; auto is the fastest that costs at most 0.2
-// points in clips and in long recordings.
+// precisionFor is the precision that a model is loaded in. word is a value of --precision; auto is the fastest that
+// costs at most 0.2 points in clips and in long recordings.
 func precisionFor(word, model string) cpu.Precision {
 	if p, ok := cpu.ParsePrecision(word); ok {
 		return p

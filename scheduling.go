@@ -8,7 +8,8 @@ import (
 	"hark/batcher"
 )
 
-// schedulingFlags say how requests share the device. (ms of audio are a request's cost: what is left of it without silence.)
+// schedulingFlags say how requests share the device. (ms of audio are a request's cost: what is left of it without
+// silence.)
 type schedulingFlags struct {
 	RecordingsShare float64 `default:"0.5" group:"scheduling" placeholder:"PART" help:"Part of the device's time that recordings (longer than 30 s) get while clips wait too, but at least a window a turn: ${min_share} to ${max_share} (default: ${default})."`
 	Quantum         string  `enum:"share,all,none" default:"share" group:"scheduling" placeholder:"WORD" help:"What a recording's turn is: share, as many of its windows as the recordings' share allows; all, the whole recording; none, no turns at all, the cheapest request first, which starves recordings and is there to be compared with (default: ${default})."`

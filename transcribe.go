@@ -95,8 +95,8 @@ func (t *transcribeCmd) Run(ctx context.Context, c *console, cli *commandLine) e
 	return t.finish(ctx, sink, outcomes, failed)
 }
 
-// sink is where the transcripts of the files go that can be read; how many can't is reported and counted. Where none is left, that is
-// the error.
+// sink is where the transcripts of the files go that can be read; how many can't is reported and counted. Where none is
+// left, that is the error.
 func (t *transcribeCmd) sink(c *console) (sink *transcriptSink, failed int, err error) {
 	files, failed, err := t.usableFiles(c)
 	if err != nil {
@@ -116,8 +116,8 @@ func (t *transcribeCmd) sink(c *console) (sink *transcriptSink, failed int, err 
 	return sink, failed, nil
 }
 
-// finish writes the transcripts in the order asked for, each as soon as those before it are done. Of the files that fail, beside those that
-// have already, each is reported, and then the error is errReported.
+// finish writes the transcripts in the order asked for, each as soon as those before it are done. Of the files that
+// fail, beside those that have already, each is reported, and then the error is errReported.
 func (t *transcribeCmd) finish(ctx context.Context, sink *transcriptSink, outcomes []chan outcome, failed int) error {
 	for i, name := range sink.files {
 		var o outcome
