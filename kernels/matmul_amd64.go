@@ -2,6 +2,9 @@
 
 package kernels
 
+// fewRows is how many rows tileHalfFewAVX2 takes.
+const fewRows = 3
+
 // tileAVX2 does for one panel, 16 columns, what tileAVX512 does for two.
 //
 //go:noescape
@@ -14,6 +17,11 @@ func tileAVX512(m, k int, a *float32, lda int, b *float32, ldb int, c *float32, 
 
 //go:noescape
 func tileHalfAVX2(m, k int, a *float32, lda int, b *uint16, ldb int, c *float32, ldc, ahead int, accumulate bool)
+
+// tileHalfFewAVX2 does two panels at once, for at most fewRows rows.
+//
+//go:noescape
+func tileHalfFewAVX2(m, k int, a *float32, lda int, b *uint16, ldb int, c *float32, ldc, ahead int, accumulate bool)
 
 //go:noescape
 func tileHalfAVX512(m, k int, a *float32, lda int, b *uint16, ldb int, c *float32, ldc, ahead int, accumulate bool)
@@ -37,6 +45,8 @@ func tileHalf(c []float32, ldc int, a []float32, lda, m int, b []uint16, ldb, k,
 	switch {
 	case useAVX512:
 		tileHalfAVX512(m, k, &a[0], 4*lda, &b[0], 2*ldb, &c[0], 4*ldc, 2*ahead, accumulate)
+	case useAVX2 && m <= fewRows:
+		tileHalfFewAVX2(m, k, &a[0], 4*lda, &b[0], 2*ldb, &c[0], 4*ldc, 2*ahead, accumulate)
 	case useAVX2:
 		tileHalfAVX2(m, k, &a[0], 4*lda, &b[0], 2*ldb, &c[0], 4*ldc, 2*ahead, accumulate)
 		tileHalfAVX2(m, k, &a[0], 4*lda, &b[ldb], 2*ldb, &c[panelCols], 4*ldc, 2*ahead, accumulate)

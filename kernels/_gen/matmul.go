@@ -9,6 +9,8 @@ func matmul(a *asm) {
 		a.isa = avx512
 		a.tile(12, b)
 	}
+	a.isa = avx2
+	a.tileHalfFew()
 }
 
 // format is how the numbers of a packed panel are stored.
@@ -171,4 +173,91 @@ func (a *asm) multiplyAdd(rows, u int, f format, bases []string, sum func(r, j i
 		a.p("VFMADD231PS %s, %s, %s", b0, v, sum(r, 0))
 		a.p("VFMADD231PS %s, %s, %s", b1, v, sum(r, 1))
 	}
+}
+
+// fewRows is the most rows of tileHalfFew.
+const fewRows = 3
+
+// tileHalfFew is tileHalf for at most fewRows rows and both panels of a tile at once: of so few rows one panel has too few sums to add
+// to while each waits for its last addition, and memory would wait with them.
+func (a *asm) tileHalfFew() {
+	a.fn("tileHalfFewAVX2", "m int, k int, a *float32, lda int, b *uint16, ldb int, c *float32, ldc int, ahead int, accumulate bool", "")
+	a.p("MOVQ %s, SI", a.arg("a"))
+	a.p("MOVQ %s, R8", a.arg("lda"))
+	a.p("MOVQ %s, DI", a.arg("b"))
+	a.p("MOVQ %s, BX", a.arg("ldb"))
+	a.p("ADDQ DI, BX")
+	a.p("MOVQ %s, DX", a.arg("c"))
+	a.p("MOVQ %s, R13", a.arg("ldc"))
+	a.p("MOVQ %s, R10", a.arg("ahead"))
+	a.p("MOVQ %s, AX", a.arg("m"))
+	for rows := fewRows; rows > 0; rows-- {
+		next := a.label("rows")
+		a.p("CMPQ AX, $%d", rows)
+		a.p("JNE %s", next)
+		a.fewStrip(rows)
+		a.ret()
+		a.p("%s:", next)
+	}
+	a.ret()
+}
+
+// fewStrip computes rows rows, four registers of sums each.
+func (a *asm) fewStrip(rows int) {
+	ready, odd, store := a.label("ready"), a.label("odd"), a.label("store")
+	eachC := func(visit func(at, sum string)) {
+		a.p("MOVQ DX, AX")
+		for r := range rows {
+			for j := range 4 {
+				visit(fmt.Sprintf("%d(AX)", 32*j), a.reg(4*r+j))
+			}
+			if r < rows-1 {
+				a.p("ADDQ R13, AX")
+			}
+		}
+	}
+	for i := range 4 * rows {
+		a.zero(a.reg(i))
+	}
+	a.p("CMPB %s, $0", a.arg("accumulate"))
+	a.p("JEQ %s", ready)
+	eachC(func(at, sum string) { a.p("VMOVUPS %s, %s", at, sum) })
+	a.p("%s:", ready)
+	const unroll = 4
+	step := func(n int) {
+		loop := a.label("loop")
+		a.p("PCALIGN $32")
+		a.p("%s:", loop)
+		for u := range n {
+			for r, at := range []string{"(SI)", "(SI)(R8*1)", "(SI)(R8*2)"}[:rows] {
+				a.p("VBROADCASTSS %d%s, Y%d", 4*u, at, 13+r)
+			}
+			for j, panel := range []string{"DI", "DI", "BX", "BX"} {
+				at := u*halfRows.row + j%2*16
+				if at%64 == 0 {
+					a.p("PREFETCHT1 %d(%s)(R10*1)", at, panel)
+				}
+				a.loadRow(halfRows, fmt.Sprintf("%d(%s)", at, panel), "Y12")
+				for r := range rows {
+					a.p("VFMADD231PS Y12, Y%d, %s", 13+r, a.reg(4*r+j))
+				}
+			}
+		}
+		a.p("ADDQ $%d, SI", 4*n)
+		a.p("ADDQ $%d, DI", halfRows.row*n)
+		a.p("ADDQ $%d, BX", halfRows.row*n)
+		a.p("DECQ CX")
+		a.p("JNZ %s", loop)
+	}
+	a.p("MOVQ %s, CX", a.arg("k"))
+	a.p("SHRQ $2, CX")
+	a.p("JEQ %s", odd)
+	step(unroll)
+	a.p("%s:", odd)
+	a.p("MOVQ %s, CX", a.arg("k"))
+	a.p("ANDQ $%d, CX", unroll-1)
+	a.p("JEQ %s", store)
+	step(1)
+	a.p("%s:", store)
+	eachC(func(at, sum string) { a.p("VMOVUPS %s, %s", sum, at) })
 }
