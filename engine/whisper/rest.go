@@ -13,9 +13,8 @@ const (
 	restPositions = 64
 	// The rest is learned from so many frames of speech, with silence up to learnFrames, of which the last learnEnd
 	// positions have the places of a window's last ones. tiny.en and base then err in 233 and 206 of 2733 words in
-	// clips and in 157 and 133 of 1073 in recordings cut at silence; learned from 30 s, which take three times as long,
-	// in 232 and 205, and 163 and 138. Without any speech base errs in 235 of those in clips, with positions from the
-	// middle of the silence in 227 to 286.
+	// clips; learned from 30 s, which take three times as long, in 232 and 205. Without any speech base errs in 235,
+	// with positions from the middle of the silence in 227 to 286.
 	learnSpeech, learnFrames, learnEnd = 500, 900, 128
 )
 
