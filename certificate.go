@@ -54,7 +54,8 @@ func (c *certificate) reload() (changed bool, err error) {
 	return true, nil
 }
 
-// watch looks at the files every so often until ctx ends, and tells of each change: nil once it's in use, or why it is not.
+// watch looks at the files every so often until ctx ends, and tells of each change:
+// nil once it's in use, or why it is not.
 func (c *certificate) watch(ctx context.Context, every time.Duration, tell func(error)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

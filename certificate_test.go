@@ -48,7 +48,8 @@ func makeCertificate(t *testing.T, dir string, serial int64) {
 	}
 }
 
-// TestTLS: what is served behind the flags' certificate is HTTPS, over HTTP/2, and a renewed one is used without a restart.
+// TestTLS: what is served behind the flags' certificate is HTTPS, over HTTP/2, and a
+// renewed one is used without a restart.
 func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	makeCertificate(t, dir, 1)

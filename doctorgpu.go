@@ -26,7 +26,8 @@ func (d *doctorCmd) examineDriver(table io.Writer) {
 	}
 }
 
-// examineGPU tells what the GPU that will be used has. It has been tried already: one that computes wrongly is not opened.
+// examineGPU tells what the GPU that will be used has. It has been tried already: one
+// that computes wrongly is not opened.
 func examineGPU(table io.Writer, gpu *cuda.Device) {
 	free, total := gpu.Memory()
 	fmt.Fprintf(table, "\tmemory: %s of %s are free\n", byteSize(free), byteSize(total))

@@ -18,7 +18,8 @@ func TestGPUScripts(t *testing.T) {
 	runScripts(t, "testdata/gpu", map[string]string{"EMULATED": gpu.Library, "EMULATED_BLAS": gpu.BLAS})
 }
 
-// TestDeviceCheck runs the script for a real GPU on an emulated one, with as little work as shows that each of its parts does what it is for.
+// TestDeviceCheck runs the script for a real GPU on an emulated one, with as little work as shows
+// that each of its parts does what it is for.
 func TestDeviceCheck(t *testing.T) {
 	if os.Getenv("HARK_TEST_CUDA") == "" {
 		t.Skip("left to make test-cuda")

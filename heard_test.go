@@ -10,8 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// scriptHeard holds stdout to the sample's text said some times over. One word in ten may be misheard, but no more than two
-// in a row may be missing or too many: that would be a stretch lost, or said twice, where windows meet.
+// scriptHeard holds stdout to the sample's text said some times over. One word in ten may be misheard, but no more than
+// two in a row may be missing or too many: that would be a stretch lost, or said twice, where windows meet.
 func scriptHeard(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: heard N")

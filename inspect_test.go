@@ -48,8 +48,8 @@ var longer = map[string]float64{
 	"formats/wav-two-data-chunks.wav": 5.139, "broken/corrupt-middle.mp3": 9.18, "broken/corrupt-middle.opus": 9.082, "broken/corrupt-middle.webm": 9.075,
 }
 
-// TestInspectCorpus: every file of the corpus is described, with the exit code and the duration that its manifest asks for. It
-// must come out so without ffmpeg as well, but for what only ffmpeg decodes.
+// TestInspectCorpus: every file of the corpus is described, with the exit code and the duration that its manifest asks
+// for. It must come out so without ffmpeg as well, but for what only ffmpeg decodes.
 func TestInspectCorpus(t *testing.T) {
 	dir, records := corpus(t)
 	for _, r := range records {

@@ -31,8 +31,8 @@ type liveHeard struct {
 	start, end float64 // of its segments, in seconds
 }
 
-// speakLive opens a session with a format and sends sound in pieces of 20 ms, a commit behind each turn unless the server finds
-// them. It returns the items, in order.
+// speakLive opens a session with a format and sends sound in pieces of 20 ms, a commit behind each turn unless the
+// server finds them. It returns the items, in order.
 func speakLive(t *testing.T, url, format string, commit bool, pieceBytes int, turns ...[]byte) (items []liveHeard) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -122,7 +122,8 @@ func serveTiny(t *testing.T, settings whisper.Settings) string {
 	return ts.URL
 }
 
-// at takes samples from 16 kHz to another rate, well enough for speech: straight lines, and on the way down means of two.
+// at takes samples from 16 kHz to another rate, well enough for speech: straight
+// lines, and on the way down means of two.
 func at(samples []float32, rate int) []float32 {
 	out := make([]float32, len(samples)*rate/engine.SampleRate)
 	for i := range out {
@@ -170,8 +171,8 @@ func lawAt(t *testing.T, codec audioprep.RawCodec) func([]float32) []byte {
 	}
 }
 
-// TestLive says the sample to a server with a real model, in every form that sound may have: it hears the same words each time, where
-// they were said.
+// TestLive says the sample to a server with a real model, in every form that sound may have: it hears the
+// same words each time, where they were said.
 func TestLive(t *testing.T) {
 	url := serveTiny(t, whisper.Settings{ShortContext: true, Speech: sampleSound(5)})
 	text, err := os.ReadFile("testdata/sample.txt")

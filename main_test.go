@@ -14,7 +14,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"hark": main})
 }
 
-// TestScripts runs testdata/script: the binary, one script a behaviour. Beside testscript's own, scripts have the commands
+// TestScripts runs testdata/script: the binary, one script a behaviour. Beside
+// testscript's own, scripts have the commands
 //
 //	loop SECONDS FILE       make a WAV file of that length by looping the sample
 //	silence SECONDS FILE    make a WAV file of that length without a sound
@@ -23,8 +24,8 @@ func TestMain(m *testing.M) {
 //	shutdown                ask the server to stop; it must end well
 //	crash                   end the server by SIGKILL
 //	http STATUS METHOD URL [NAME=VALUE|NAME=@FILE]...
-//	                        send a request, as a form if there are fields, with the API key in $KEY if there is one; the answer is stdout
-//	                        and $LOCATION the path that its header Location names, if it has one
+//	                        send a request, as a form if there are fields, with the API key in $KEY if there is
+//	                        one; the answer is stdout and $LOCATION the path that its header Location names, if it has one
 //	await STATUS METHOD URL [NAME=VALUE|NAME=@FILE]...
 //	                        the same, again and again until the status is as wanted
 //

@@ -95,8 +95,8 @@ func refuseInput(path string, info os.FileInfo, inputs []os.FileInfo) error {
 	return nil
 }
 
-// writeOutput writes a file that is none of the inputs. It is looked at once more when it is open and still whole: names
-// and links may have changed since checkOutput.
+// writeOutput writes a file that is none of the inputs. It is looked at once more when it is open and still whole:
+// names and links may have changed since checkOutput.
 func writeOutput(path string, text []byte, inputs []os.FileInfo) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {

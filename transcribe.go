@@ -183,7 +183,8 @@ func (t *transcribeCmd) checkModel() error {
 	return checkModelNames([]string{t.Model})
 }
 
-// usableFiles leaves out the files that can't be read, and reports and counts them. Where none is left, that is the error.
+// usableFiles leaves out the files that can't be read, and reports and counts them.
+// Where none is left, that is the error.
 func (t *transcribeCmd) usableFiles(c *console) (files []string, failed int, err error) {
 	for i, err := range checkInputs(t.Files, c.in) {
 		if err == nil {

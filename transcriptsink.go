@@ -28,7 +28,8 @@ func newTranscriptSink(c *console, t *transcribeCmd, files []string) *transcript
 	return s
 }
 
-// leaveOutInputs takes out the files whose transcripts would go into one of the recordings, and reports and counts them.
+// leaveOutInputs takes out the files whose transcripts would go into one of the
+// recordings, and reports and counts them.
 func (s *transcriptSink) leaveOutInputs() (failed int) {
 	var files, paths []string
 	for i, path := range s.paths {

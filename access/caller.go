@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// leastAudio is how many seconds have to be left for a request to be let in: with less, an instant after it was used up would do.
+// leastAudio is how many seconds have to be left for a request to be let in: with less,
+// an instant after it was used up would do.
 const leastAudio = 1
 
 // Caller is who has a key, and what he has used of his limits. It's safe for concurrent use.
@@ -50,8 +51,8 @@ func (c *Caller) Weight() float64 {
 // Name is the caller's name.
 func (c *Caller) Name() string { return c.name }
 
-// Enter lets a request begin, or says with a *LimitError why it may not, in which case nothing is used up. A request that was let
-// in ends with Leave.
+// Enter lets a request begin, or says with a *LimitError why it may not, in which case nothing is used up. A
+// request that was let in ends with Leave.
 func (c *Caller) Enter(now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +103,8 @@ func (c *Caller) Charge(audio time.Duration, now time.Time) {
 	}
 }
 
-// Standings are what is left of each kind of limit that the caller has; of two for audio it's the one of which less is left.
+// Standings are what is left of each kind of limit that the caller has; of two for
+// audio it's the one of which less is left.
 func (c *Caller) Standings(now time.Time) map[Kind]Standing {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -75,8 +75,8 @@ func (k *Keyring) Caller(name string) *Caller {
 // Len is how many keys there are.
 func (k *Keyring) Len() int { return len(*k.keys.Load()) }
 
-// Reload reads the file again if it was changed since it was read or tried, and reports whether its keys were taken over. On an error
-// the keys stay as they are.
+// Reload reads the file again if it was changed since it was read or tried, and reports whether its keys were taken
+// over. On an error the keys stay as they are.
 func (k *Keyring) Reload() (changed bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -104,8 +104,8 @@ func (k *Keyring) Reload() (changed bool, err error) {
 	return true, nil
 }
 
-// Watch looks at the file every so often until ctx ends, and tells of each change of it: nil once its keys are in use, or why the old
-// ones stay.
+// Watch looks at the file every so often until ctx ends, and tells of each change of it: nil once its
+// keys are in use, or why the old ones stay.
 func (k *Keyring) Watch(ctx context.Context, every time.Duration, tell func(error)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()

@@ -18,8 +18,8 @@ type Limits struct {
 	AudioPerMinute, AudioPerHour time.Duration
 	// Concurrent is how many requests may be under way at once.
 	Concurrent int
-	// Weight is how much of the device the caller gets, in proportion to the others that wait; it's no limit, but given as one. Zero
-	// means 1.
+	// Weight is how much of the device the caller gets, in proportion to the others that wait; it's
+	// no limit, but given as one. Zero means 1.
 	Weight float64
 }
 

@@ -105,7 +105,8 @@ func TestNewKey(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever a list holds, an error never shows a long part of it, and what is read can be written and read again.
+// FuzzRead: whatever a list holds, an error never shows a long part of it, and what is
+// read can be written and read again.
 func FuzzRead(f *testing.F) {
 	f.Add("alice:" + keyA + " rpm=1\nbob:" + HashText(keyB))
 	f.Add("a:sha256:00\n# x\n\r\n,b:" + keyA + " audio-per-hour=1h1ns")

@@ -18,8 +18,9 @@ const maxSecrets = 10_000
 // ErrTooManySecrets says that as many client secrets are good as are kept.
 var ErrTooManySecrets = errors.New("access: too many client secrets are good at once")
 
-// Secrets are keys for a short while, which a caller's own server makes for a browser or an app that is not to have the key itself. They
-// are in memory alone, by their hashes. The zero value is empty and ready to use; it's safe for concurrent use.
+// Secrets are keys for a short while, which a caller's own server makes for a browser or an app that is
+// not to have the key itself. They are in memory alone, by their hashes. The zero value is empty and
+// ready to use; it's safe for concurrent use.
 type Secrets[T any] struct {
 	mu     sync.Mutex
 	byHash map[hash]*Secret[T]
@@ -64,7 +65,8 @@ func (s *Secrets[T]) forget(now time.Time) {
 	}
 }
 
-// Find returns the secret of a text while it's good, else nil. What a look-up's time could tell is of the hash, which leads nowhere.
+// Find returns the secret of a text while it's good, else nil. What a look-up's time could
+// tell is of the hash, which leads nowhere.
 func (s *Secrets[T]) Find(text string, now time.Time) *Secret[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()

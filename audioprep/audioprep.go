@@ -95,8 +95,8 @@ type PCM struct {
 	kept []*samples // of Channels
 }
 
-// NewPCM returns mono samples at 16 kHz, at least one, each in [-1, 1] and finite, as what Decode might have returned. They are
-// not copied, and stay the caller's too, who must not change them any more.
+// NewPCM returns mono samples at 16 kHz, at least one, each in [-1, 1] and finite, as what Decode might have returned.
+// They are not copied, and stay the caller's too, who must not change them any more.
 func NewPCM(x []float32) *PCM {
 	return &PCM{
 		Samples: x, Channels: [][]float32{x}, kept: []*samples{{x: x}},

@@ -10,9 +10,9 @@ type Edge struct {
 	At int
 }
 
-// Detector finds where speech begins and ends in sound while it comes. It looks at the same features as Windows, but only at what
-// was heard so far: the noise floor is that of the seconds before, and a frame is judged by the second that ends with it. It isn't
-// safe for concurrent use.
+// Detector finds where speech begins and ends in sound while it comes. It looks at the same features as Windows, but
+// only at what was heard so far: the noise floor is that of the seconds before, and a frame is judged by the second
+// that ends with it. It isn't safe for concurrent use.
 type Detector struct {
 	track   *track
 	tail    []float32 // samples from the next frame's start on
@@ -42,17 +42,17 @@ func NewDetector(threshold float64, silence int) *Detector {
 	return d
 }
 
-// Tune sets how far speech must stand out, and how many samples of silence end it. The threshold goes from 0, where whatever is
-// over the noise floor may be speech, over 0.5, which is 6 dB over it, as Windows has it, and at least -70 dB of full scale, to 1,
-// which is 12 dB over it, and -60.
+// Tune sets how far speech must stand out, and how many samples of silence end it. The threshold goes from 0, where
+// whatever is over the noise floor may be speech, over 0.5, which is 6 dB over it, as Windows has it, and at least -70
+// dB of full scale, to 1, which is 12 dB over it, and -60.
 func (d *Detector) Tune(threshold float64, silence int) {
 	d.over = float32(2 * overFloorDB * threshold)
 	d.least = float32(-80 + 20*threshold)
 	d.silence = max(1, silence/specHop)
 }
 
-// Write takes the next samples and returns the edges that they show, in order. A beginning shows a tenth of a second behind it, an
-// end when the silence has lasted.
+// Write takes the next samples and returns the edges that they show, in order. A beginning shows a tenth of a second
+// behind it, an end when the silence has lasted.
 func (d *Detector) Write(samples []float32) (edges []Edge) {
 	d.tail = append(d.tail, samples...)
 	at := 0
@@ -128,8 +128,8 @@ func (d *Detector) Rest() {
 	d.rested = d.track.speech.end()
 }
 
-// Cut picks the best sample in (from, to] to cut speech at, as Windows does, of what was heard so far; ok is false where
-// every cut would fall into speech.
+// Cut picks the best sample in (from, to] to cut speech at, as Windows does, of what was heard so far; ok is
+// false where every cut would fall into speech.
 func (d *Detector) Cut(from, to int) (at int, ok bool) {
 	to = min(to, d.track.speech.end()*specHop)
 	if to-from < specHop {

@@ -83,8 +83,9 @@ func FindFFmpeg(ctx context.Context, path string) (*FFmpeg, error) {
 	return &FFmpeg{path: found, version: version, grace: ffmpegGrace, longest: longestExternal}, nil
 }
 
-// FFmpegOnDemand is the program that FindFFmpeg finds on PATH, looked for when the first file needs it, since asking it what it is
-// takes as long as transcribing a short clip. If there is none, or it can't be used, it decodes nothing. Path and Version are empty.
+// FFmpegOnDemand is the program that FindFFmpeg finds on PATH, looked for when the first file needs it, since
+// asking it what it is takes as long as transcribing a short clip. If there is none, or it can't be used, it
+// decodes nothing. Path and Version are empty.
 func FFmpegOnDemand() *FFmpeg {
 	return &FFmpeg{find: sync.OnceValues(func() (*FFmpeg, error) { return FindFFmpeg(context.Background(), "") })}
 }
@@ -153,8 +154,8 @@ func (e *FormatError) Convertible() bool {
 	return !e.tried && (slices.Contains(soundForms, e.Found) || foreign && slices.Contains(e.Accepted, container))
 }
 
-// worthTrying reports whether it makes sense to show an upload to ffmpeg: it may hold sound, or nobody knows. Texts, pictures and
-// archives are not worth a process.
+// worthTrying reports whether it makes sense to show an upload to ffmpeg: it may hold sound, or nobody knows. Texts,
+// pictures and archives are not worth a process.
 func (e *FormatError) worthTrying() bool {
 	return e.Convertible() || e.Found == "" || e.Found == "iff" || e.Found == "riff" || strings.HasPrefix(e.Found, "opus of ")
 }

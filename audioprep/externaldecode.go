@@ -216,7 +216,8 @@ func (in *input) file(dir string) (f *os.File, release func(), err error) {
 	return f, release, nil
 }
 
-// ownFile is the regular file that the upload is or, as its reader says, lies in from the start on; nil if it is in none.
+// ownFile is the regular file that the upload is or, as its reader says, lies in from
+// the start on; nil if it is in none.
 func (in *input) ownFile() *os.File {
 	f, _ := in.src.(*os.File)
 	if reader, ok := in.src.(interface{ File() *os.File }); ok {

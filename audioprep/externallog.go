@@ -107,8 +107,9 @@ func (l *ffmpegLog) end() {
 	l.describe(line)
 }
 
-// pauseErrors is how many errors follow when ffmpeg meets a frame of AMR that describes a pause's noise, which it can't make. In amrnb it
-// is the frame, and the empty ones up to the next, which comes after eight (3GPP TS 26.093, section 5.1.2); amrwb passes over these.
+// pauseErrors is how many errors follow when ffmpeg meets a frame of AMR that describes a pause's noise, which it
+// can't make. In amrnb it is the frame, and the empty ones up to the next, which comes after eight (3GPP TS 26.093,
+// section 5.1.2); amrwb passes over these.
 var pauseErrors = map[string]int{"dtx": 8, "SID": 1}
 
 // wrong takes an error. Of a packet there are two lines: what is wrong with it, from its decoder, and that it is.

@@ -44,8 +44,8 @@ var labels = []struct {
 }
 
 // Mislabelled says in words how an upload's name or media type disagrees with its content, or returns "". container is
-// what Sniff found, "" for nothing. Names and types that say nothing about sound ("upload.bin", application/octet-stream)
-// can't be wrong, and neither can empty ones.
+// what Sniff found, "" for nothing. Names and types that say nothing about sound ("upload.bin",
+// application/octet-stream) can't be wrong, and neither can empty ones.
 func Mislabelled(name, mediaType, container string) string {
 	content := container
 	if content == "" {

@@ -3,8 +3,8 @@ package audioprep
 import "math"
 
 const (
-	// pauseFrames is the shortest stretch without speech that counts as a pause. dipFrames is over what a dip in the level is looked for,
-	// meanFrames what lies to each side of where a level is taken for low.
+	// pauseFrames is the shortest stretch without speech that counts as a pause. dipFrames is over what a dip in the
+	// level is looked for, meanFrames what lies to each side of where a level is taken for low.
 	pauseFrames = 10
 	dipFrames   = 8
 	meanFrames  = 400

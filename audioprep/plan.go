@@ -5,20 +5,21 @@ import (
 	"slices"
 )
 
-// A recording's windows are those of the cheapest way from its start to its end over the places where it may be cut (D. E. Knuth and
-// M. F. Plass, Breaking Paragraphs into Lines, 1981, for lines of text). A window that holds x times the best length costs (1 − x)²: with the
-// length of all windows given, these are the least where windows are even and near the best length. To it come twice the silence that
-// it holds inside, in best lengths, which makes up for what silence adds to x, and the flaw of the cut at its end.
+// A recording's windows are those of the cheapest way from its start to its end over the places where it may be cut (D.
+// E. Knuth and M. F. Plass, Breaking Paragraphs into Lines, 1981, for lines of text). A window that holds x times the
+// best length costs (1 − x)²: with the length of all windows given, these are the least where windows are even and near
+// the best length. To it come twice the silence that it holds inside, in best lengths, which makes up for what silence
+// adds to x, and the flaw of the cut at its end.
 const (
-	// bestLength is what a window best holds, of what a model takes. 0.7, 0.8 and 0.9 differ by less than 2 % in the word errors of
-	// tiny.en over recordings of 1, 4, 5 and 20 minutes; shorter windows encode less, longer ones leave fewer rests. A minute becomes
-	// three windows of 16 to 23 s with each of them; it decodes in as many steps as its longest window has tokens: 75 instead of the 95 that
-	// windows have that are each as full as pauses let them be.
+	// bestLength is what a window best holds, of what a model takes. 0.7, 0.8 and 0.9 differ by less than 2 % in the
+	// word errors of tiny.en over recordings of 1, 4, 5 and 20 minutes; shorter windows encode less, longer ones leave
+	// fewer rests. A minute becomes three windows of 16 to 23 s with each of them; it decodes in as many steps as its
+	// longest window has tokens: 75 instead of the 95 that windows have that are each as full as pauses let them be.
 	bestLength = 0.8
-	// flawCost is what a cut costs that is no pause at all, longPause from how many frames on a pause has no flaw, and dipFlaw
-	// is what a dip between words has, of which at most dipsPerWindow are looked at in a window without a pause. In recordings of 1, 4 and 5
-	// minutes with 1073 words tiny.en errs in 159 with 0.1 and in 151 with 0.3, but base in 131 and 157: with 0.3 the 5 minutes begin with
-	// a window of 16 s, whose last sentence it leaves out.
+	// flawCost is what a cut costs that is no pause at all, longPause from how many frames on a pause has no flaw, and
+	// dipFlaw is what a dip between words has, of which at most dipsPerWindow are looked at in a window without a
+	// pause. In recordings of 1, 4 and 5 minutes with 1073 words tiny.en errs in 159 with 0.1 and in 151 with 0.3, but
+	// base in 131 and 157: with 0.3 the 5 minutes begin with a window of 16 s, whose last sentence it leaves out.
 	flawCost      = 0.1
 	longPause     = 80
 	dipFlaw       = 2

@@ -41,7 +41,8 @@ func TestPlanIsCheapest(t *testing.T) {
 	}
 }
 
-// planned are the windows' lengths in seconds, of speech with pauses of the same worth at these seconds, the last of which is its end.
+// planned are the windows' lengths in seconds, of speech with pauses of the same worth at
+// these seconds, the last of which is its end.
 func planned(flaw func(at int) float64, at ...int) (lengths []int) {
 	p := newPlan(clipLimit)
 	p.begin(0)

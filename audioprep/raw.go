@@ -39,8 +39,8 @@ func (c RawCodec) form() (pcmForm, error) {
 	return p, nil
 }
 
-// RawDecoder decodes raw sound that comes in pieces to samples at 16 kHz. What comes out doesn't depend on where the pieces
-// were cut, which may be within a sample. It isn't safe for concurrent use.
+// RawDecoder decodes raw sound that comes in pieces to samples at 16 kHz. What comes out doesn't depend on where the
+// pieces were cut, which may be within a sample. It isn't safe for concurrent use.
 type RawDecoder struct {
 	form      pcmForm
 	decode    func(dst []float32, raw []byte)

@@ -85,8 +85,8 @@ func TestResampleDrift(t *testing.T) {
 	}
 }
 
-// BenchmarkResampleBesideSoxr compares the CPU time of resampling a minute, soxr's without what ffmpeg takes to pass samples
-// through. They take turns; the medians are told.
+// BenchmarkResampleBesideSoxr compares the CPU time of resampling a minute, soxr's without what ffmpeg takes to pass
+// samples through. They take turns; the medians are told.
 func BenchmarkResampleBesideSoxr(b *testing.B) {
 	for _, rate := range []int{8000, 44100, 48000} {
 		b.Run(fmt.Sprint(rate), func(b *testing.B) {

@@ -13,9 +13,10 @@ type Window struct {
 
 const (
 	framesPerSecond = SampleRate / specHop
-	// keepFrames is the longest silence that may stay inside a window. Of 49 utterances with 1.5 to 5 s of silence between them, tiny.en
-	// then errs in 82 words instead of 91, base in 74 instead of 80, in 6 to 15 % less time. Silence, hum and tunes of 6 to 10 s are no better
-	// kept: where these lie between 12 stretches tiny.en made 2 errors fewer and base 3 more.
+	// keepFrames is the longest silence that may stay inside a window. Of 49 utterances with 1.5 to 5 s of
+	// silence between them, tiny.en then errs in 82 words instead of 91, base in 74 instead of 80, in 6 to 15 %
+	// less time. Silence, hum and tunes of 6 to 10 s are no better kept: where these lie between 12 stretches
+	// tiny.en made 2 errors fewer and base 3 more.
 	keepFrames = 5 * framesPerSecond
 	// At a cut silence is left out but for this much before speech, where a longer lead would have the model date its
 	// first word too early, and after it, where words fade.
@@ -38,12 +39,11 @@ const (
 // words to the window's start. Without speech there is no window.
 //
 // A recording is cut into windows in its pauses: long and quiet ones above all, so that the windows are about even and
-// mostly full, and none of a few seconds stands alone where a neighbour has room. Silence in a pause that is cut is left out
-// but for some 0.3 s at its ends, and so is all silence of more than 5 s; otherwise one window's End is the next one's Start.
-// Where there is no pause for long a dip between words has to do; without dips windows are cut hard and the next
-// one repeats the last 2 s (Overlap). It panics if maxSamples is less than
-// three seconds, which no model has. When ctx ends it stops with ctx's error: an
-// hour of sound takes some seconds.
+// mostly full, and none of a few seconds stands alone where a neighbour has room. Silence in a pause that is cut is
+// left out but for some 0.3 s at its ends, and so is all silence of more than 5 s; otherwise one window's End is the
+// next one's Start. Where there is no pause for long a dip between words has to do; without dips windows are cut hard
+// and the next one repeats the last 2 s (Overlap). It panics if maxSamples is less than three seconds, which no model
+// has. When ctx ends it stops with ctx's error: an hour of sound takes some seconds.
 //
 // The memory that it needs is that for a window and some seconds, and some 50 bytes for each pause.
 func Windows(ctx context.Context, samples []float32, maxSamples int) ([]Window, error) {
@@ -116,8 +116,8 @@ func (l *listener) advance() {
 	l.track.forget(min(l.next-meanFrames, l.looked))
 }
 
-// hear takes frame i, which is speech. Speech goes on until a silence that is too long to stay in a window; what it may be cut at is
-// planned on the way.
+// hear takes frame i, which is speech. Speech goes on until a silence that is too long to stay in a window;
+// what it may be cut at is planned on the way.
 func (l *listener) hear(i int) {
 	if l.heard == 0 {
 		l.first = i

@@ -16,7 +16,8 @@ const (
 	DefaultQueueLimit          = 1024
 )
 
-// The batch wait adapts between these: below the first a timer is all it buys, beyond the second a lone clip would notice.
+// The batch wait adapts between these: below the first a timer is all it buys, beyond
+// the second a lone clip would notice.
 const (
 	MinBatchWait = time.Millisecond
 	MaxBatchWait = 50 * time.Millisecond
@@ -89,7 +90,8 @@ type Config struct {
 	// QueueWait is the longest predicted wait that a request is admitted with. Zero means no limit.
 	QueueWait time.Duration
 
-	// Device is what the batcher runs its batches on, where it shares it with others. Nil means that it has one of its own.
+	// Device is what the batcher runs its batches on, where it shares it with others. Nil
+	// means that it has one of its own.
 	Device *Device
 
 	// Clock tells the time. Nil means the system's clock.

@@ -53,7 +53,8 @@ func (d *Device) isShared() bool {
 	return d.tenants > 1
 }
 
-// ask returns a channel that is closed when the tenant has the device. It must then be done with it, or withdraw before.
+// ask returns a channel that is closed when the tenant has the device. It must then be
+// done with it, or withdraw before.
 func (d *Device) ask(t *tenant, now time.Time) (granted <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

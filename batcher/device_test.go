@@ -104,7 +104,8 @@ func TestUnusedTimeIsNotSaved(t *testing.T) {
 	})
 }
 
-// TestWhoWaitsForTheDeviceCanLeave stops a batcher that another keeps from the device, and sees that the device goes on.
+// TestWhoWaitsForTheDeviceCanLeave stops a batcher that another keeps from the device,
+// and sees that the device goes on.
 func TestWhoWaitsForTheDeviceCanLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		batchers, runners := shared(10*time.Second, time.Second)
@@ -169,7 +170,8 @@ func TestRivalsLengthenThePrediction(t *testing.T) {
 	})
 }
 
-// TestRecordingsKeepASharedDeviceShortly: other models' clips wait for a batch of recordings, so it's to take a second at most.
+// TestRecordingsKeepASharedDeviceShortly: other models' clips wait for a batch of
+// recordings, so it's to take a second at most.
 func TestRecordingsKeepASharedDeviceShortly(t *testing.T) {
 	for _, c := range []struct {
 		fixed, each    float64 // seconds a batch, and a window
@@ -196,7 +198,8 @@ func TestRecordingsKeepASharedDeviceShortly(t *testing.T) {
 	}
 }
 
-// TestSharedTurnsBesideClips: a quantum of many seconds comes in batches of one, between which other models have the device.
+// TestSharedTurnsBesideClips: a quantum of many seconds comes in batches of one,
+// between which other models have the device.
 func TestSharedTurnsBesideClips(t *testing.T) {
 	d := newBench(Config{RecordingsShare: 0.9, NoBackfill: true})
 	d.fixed, d.each = 0.1, [numLanes]float64{0.1, 0.2}

@@ -38,17 +38,18 @@
 //     exempt). Order: what is owed, by arrival; then the rest by (cost, arrival); filling stops at the first that does
 //     not fit. A turn always serves one clip, even one that alone exceeds the cap. A clip that arrives during a turn
 //     waits for the next.
-//  4. What a clip turn could not fit is owed. Every later clip turn serves the oldest owed clip, whatever it costs, then
-//     more owed ones, oldest first, while they fit the cap together, and only then newer clips. So a clip is served
-//     within the first n + 1 clip turns after it arrives, where n counts it and the older clips still pending when the
-//     first of those turns ended: each later turn serves at least the oldest of these, and no later arrival joins them.
+//  4. What a clip turn could not fit is owed. Every later clip turn serves the oldest owed clip, whatever it costs,
+//     then more owed ones, oldest first, while they fit the cap together, and only then newer clips. So a clip is
+//     served within the first n + 1 clip turns after it arrives, where n counts it and the older clips still pending
+//     when the first of those turns ended: each later turn serves at least the oldest of these, and no later arrival
+//     joins them.
 //  5. Aging. While no recording is pending, turns are single batches by plain packing: what is still owed; then the
 //     oldest request, if it has waited past the batch wait; then the cheapest. While a recording is pending nothing is
 //     promoted, since what is owed bounds all waiting, and that holds for one more clip turn after the last recording
 //     has its turn or leaves.
-//  6. Budgets. The cost cap starts at the budget b: [Config].MaxBatchCostMillis if set, else what the model reports, else
-//     DefaultBudgetMillis. It stays between min(max(256, b/4), b) and 4b, unless MinCostMillis and MaxCostMillis say
-//     otherwise. A model that reports another budget later moves the range, and nobody loses his place.
+//  6. Budgets. The cost cap starts at the budget b: [Config].MaxBatchCostMillis if set, else what the model reports,
+//     else DefaultBudgetMillis. It stays between min(max(256, b/4), b) and 4b, unless MinCostMillis and MaxCostMillis
+//     say otherwise. A model that reports another budget later moves the range, and nobody loses his place.
 //  7. Adaptation, from clip batches. Every 10 batches the cap moves by 0.15 of the relative headroom, (target − p50) /
 //     target, at most 15 %, while batches are at least 0.7 full; a batch wait of 10 ms, 1 to 50, follows the same
 //     headroom through a PI controller. p50 is queue plus run time of the last 200 clips, the target
@@ -62,22 +63,23 @@
 //
 //  9. Quantum. A turn of recordings is so much device time: share / (1 − share) × what the clip turn before it took, in
 //     whole windows; what that gives too much or too little is settled in the next. Where one more window costs next to
-//     nothing (rule 13) a batch is filled up. A lane without work gives its turn away: while no clips compete a turn is one
-//     batch, no larger than the device needs to be used well, since a clip may come. Where one window after each clip turn
-//     is more than that, recordings leave turns to the clips until their quanta afford one: clips take no more than
-//     (1 − share) / share × what that window and the recordings' turn before took, and one turn. Where windows cost less
-//     in the batch that one more quantum affords, recordings leave their turn to the clips and have both quanta in the
-//     next: after three clip turns at the latest, and for no more than 2 s. Two of three clips then meet no recording.
-//  10. A turn goes on with the next recording when one is finished. A recording keeps the lane for 30 windows, then goes to
-//     its tail, so that a short one never waits for a long one.
+//     nothing (rule 13) a batch is filled up. A lane without work gives its turn away: while no clips compete a turn is
+//     one batch, no larger than the device needs to be used well, since a clip may come. Where one window after each
+//     clip turn is more than that, recordings leave turns to the clips until their quanta afford one: clips take no
+//     more than (1 − share) / share × what that window and the recordings' turn before took, and one turn. Where
+//     windows cost less in the batch that one more quantum affords, recordings leave their turn to the clips and have
+//     both quanta in the next: after three clip turns at the latest, and for no more than 2 s. Two of three clips then
+//     meet no recording.
+//  10. A turn goes on with the next recording when one is finished. A recording keeps the lane for 30 windows, then
+//     goes to its tail, so that a short one never waits for a long one.
 //  11. A clip turn is one batch: owed first, then cheapest. It is formed when the device is free, never earlier. A clip
 //     that a batch can't finish (a chain) goes on first in the next clip turn.
 //  12. A window that ends early frees its place for what its own turn has left, and for nothing else.
 //  13. Free places of a batch go to the other lane only where the device has been measured to take less than 5 % longer
 //     for one more window, and only as long as batches filled that way bear it out.
 //  14. Callers share a lane by their weights. Who has been served least, by cost and weight, goes next. What is owed is
-//     owed to a caller: each clip turn begins with the oldest owed clip of each caller in rotation, so that the bound of
-//     rule 4 becomes n + 1 clip turns for each caller that waits, with n counted among the caller's own clips.
+//     owed to a caller: each clip turn begins with the oldest owed clip of each caller in rotation, so that the bound
+//     of rule 4 becomes n + 1 clip turns for each caller that waits, with n counted among the caller's own clips.
 //  15. Who hangs up leaves the lane, and his windows the next batch.
 //  16. Admission. A request that finds the queue full, by count, bytes or predicted wait, or whose predicted wait
 //     exceeds its deadline, is refused at once with the predicted wait ([BusyError]). One whose deadline passes leaves.
@@ -91,8 +93,9 @@
 //
 // # Several models
 //
-// Each model has a batcher of its own, with its lanes and its budget. Those that compute on one [Device] run one batch at a
-// time between them, and who has had the least device time goes next. A batch is formed when the device is granted.
+// Each model has a batcher of its own, with its lanes and its budget. Those that compute on one
+// [Device] run one batch at a time between them, and who has had the least device time goes next. A
+// batch is formed when the device is granted.
 //
 // # Clips of several windows
 //

@@ -224,8 +224,8 @@ func (f *Former[W]) More(free int) (parts []Part[W], ended []*Item[W]) {
 	return b.Parts[before:], ended
 }
 
-// Finish says that one window of an item has ended well. It reports whether that was the item's last one: the Former has
-// then dropped it.
+// Finish says that one window of an item has ended well. It reports whether that was the item's
+// last one: the Former has then dropped it.
 func (f *Former[W]) Finish(it *Item[W], now time.Time) (ended bool) {
 	if it.inFlight == 0 {
 		return false

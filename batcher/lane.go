@@ -7,9 +7,9 @@ import (
 
 // clipLane holds the clips that wait for a turn.
 //
-// Whatever waits when a turn is filled and does not get in is owed from then on. So every owed clip of a caller is older
-// than every fresh one of his, and two lists in arrival order are enough: a clip is sorted by cost only as long as it
-// is fresh, and moves once. Under policy lanes there is one caller, to whom everything belongs.
+// Whatever waits when a turn is filled and does not get in is owed from then on. So every owed clip of a caller is
+// older than every fresh one of his, and two lists in arrival order are enough: a clip is sorted by cost only as long
+// as it is fresh, and moves once. Under policy lanes there is one caller, to whom everything belongs.
 type clipLane[W any] struct {
 	callers[W]
 	owing  ring[W] // callers that are owed a clip

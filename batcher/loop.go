@@ -33,8 +33,8 @@ func (b *Batcher[W]) loop() {
 	}
 }
 
-// next waits for the device, then forms a batch for it, so that nothing is decided before it can run; nil when there will
-// be no more. The device is the batcher's as long as there is a batch.
+// next waits for the device, then forms a batch for it, so that nothing is decided before it can run; nil when there
+// will be no more. The device is the batcher's as long as there is a batch.
 func (b *Batcher[W]) next() (batch *Batch[W], ctx context.Context) {
 	for {
 		b.mu.Lock()

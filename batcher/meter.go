@@ -78,8 +78,8 @@ func (m *meter) price(n int) float64 {
 // wasteLimit is how much more a window may cost than in a full batch for a smaller batch to count as good.
 const wasteLimit = 0.02
 
-// smallest returns the size of the smallest batch in which a window costs about as little as in a full one. Where one size
-// has been measured, half of it is tried next.
+// smallest returns the size of the smallest batch in which a window costs about as little as in a full one. Where one
+// size has been measured, half of it is tried next.
 func (m *meter) smallest() int {
 	most := len(m.mean) - 1
 	best := m.time(most) / float64(most)

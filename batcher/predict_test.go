@@ -27,8 +27,8 @@ func TestRule16PredictsRecordingsWhileAllClipsRun(t *testing.T) {
 	}
 }
 
-// TestRule16PredictsRecordingsAmongClips: how long a recording takes beside clips depends on how many turns of clips come between its
-// windows, at any share, whether its turns are one window or whole batches.
+// TestRule16PredictsRecordingsAmongClips: how long a recording takes beside clips depends on how many turns of clips
+// come between its windows, at any share, whether its turns are one window or whole batches.
 func TestRule16PredictsRecordingsAmongClips(t *testing.T) {
 	for _, share := range []float64{MinShare, 0.1, 0.5, 0.8, MaxShare} {
 		d := newBench(Config{RecordingsShare: share, NoBackfill: true})

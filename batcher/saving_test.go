@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// lanesOf runs so many turns with eight clips waiting before each and recordings of so many windows, and tells whose turns they were.
+// lanesOf runs so many turns with eight clips waiting before each and recordings of so many
+// windows, and tells whose turns they were.
 func (d *bench) lanesOf(turns, recordings, windows int) string {
 	var s strings.Builder
 	for turn := range turns {

@@ -109,8 +109,8 @@ func TestRule9AtLeastOneWindow(t *testing.T) {
 	}
 }
 
-// TestRule9SharesBelowAWindow: a share is kept too where one window after each clip turn is more, and a window waits no longer than that
-// share implies.
+// TestRule9SharesBelowAWindow: a share is kept too where one window after each clip turn is more, and a window
+// waits no longer than that share implies.
 func TestRule9SharesBelowAWindow(t *testing.T) {
 	const clipTurn, window = 0.05 + 4*0.1, 0.05 + 1.95
 	for _, share := range []float64{MinShare, 0.1, 0.3, 0.5} {

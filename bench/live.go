@@ -17,8 +17,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Live speaks a file to a server's live transcription, at the pace at which it was spoken, and takes the time until text comes. It
-// talks OpenAI's Realtime API, in a session of type "transcription" that finds turns by itself.
+// Live speaks a file to a server's live transcription, at the pace at which it was spoken, and takes the time until
+// text comes. It talks OpenAI's Realtime API, in a session of type "transcription" that finds turns by itself.
 type Live struct {
 	// URL is of the WebSocket, with http or https.
 	URL *url.URL
@@ -51,8 +51,8 @@ type LiveResult struct {
 
 // LiveRound is one session.
 type LiveRound struct {
-	// First is the time from when the first sample of speech was sent to the first text; Final is that from the last sample of speech
-	// to the last transcript, the silence included that shows the server the end of the turn.
+	// First is the time from when the first sample of speech was sent to the first text; Final is that from the last
+	// sample of speech to the last transcript, the silence included that shows the server the end of the turn.
 	First float64 `json:"first_text_s"`
 	Final float64 `json:"final_s"`
 	// Early is true if the first text came before all speech was sent.
@@ -71,8 +71,8 @@ const (
 	maxLiveRead = 4 << 20
 )
 
-// Run runs all rounds, one after the other. When ctx ends it returns what came of the rounds that are over, if there are any, beside ctx's
-// error.
+// Run runs all rounds, one after the other. When ctx ends it returns what came of the rounds that are
+// over, if there are any, beside ctx's error.
 func (l *Live) Run(ctx context.Context) (*LiveResult, error) {
 	result := &LiveResult{URL: l.URL.String(), Model: l.Model, File: l.File, Audio: float64(len(l.Samples)) / 16000}
 	sound := l.sound()

@@ -67,9 +67,9 @@ type LoadResult struct {
 	Interrupted bool `json:"interrupted,omitempty"`
 }
 
-// Run sends one file that does not count, then lets all clients go. It returns an error if that first file is not answered with a
-// text, since then nothing can be measured. When ctx ends it returns what came of it until then, without the requests that were under
-// way, beside ctx's error.
+// Run sends one file that does not count, then lets all clients go. It returns an error if that first file is not
+// answered with a text, since then nothing can be measured. When ctx ends it returns what came of it until then,
+// without the requests that were under way, beside ctx's error.
 func (l Load) Run(ctx context.Context) (*LoadResult, error) {
 	first := slices.Concat(l.Clips, l.Recordings)
 	if len(first) == 0 || l.ClipClients > 0 && len(l.Clips) == 0 || l.RecordingClients > 0 && len(l.Recordings) == 0 {

@@ -9,8 +9,8 @@ import (
 	"hark/engine"
 )
 
-// Meter is a device that counts what the operations of another take. It is for one model at a time: operations that run side by side would
-// each count the whole time.
+// Meter is a device that counts what the operations of another take. It is for one model at a time: operations that run
+// side by side would each count the whole time.
 type Meter struct {
 	engine.Device
 

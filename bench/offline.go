@@ -23,7 +23,8 @@ type Machine struct {
 	Device  string `json:"device"`
 	Code    string `json:"code"`
 	Threads int    `json:"threads"`
-	// Peak is what all threads together can do in registers, in float32 additions and multiplications a second; 0 where it's unknown.
+	// Peak is what all threads together can do in registers, in float32 additions and
+	// multiplications a second; 0 where it's unknown.
 	Peak float64 `json:"peak_flops"`
 	// PeakIntegers is that of the integers that weights in bytes are multiplied with.
 	PeakIntegers float64 `json:"peak_integer_ops"`
@@ -41,7 +42,8 @@ type Offline struct {
 	PeakMemory int64 `json:"peak_memory_bytes"`
 }
 
-// TimeFiles has transcribe do each file once unmeasured, calls begin, then has it do so many rounds of all files, one at a time.
+// TimeFiles has transcribe do each file once unmeasured, calls begin, then has it do so
+// many rounds of all files, one at a time.
 func TimeFiles(ctx context.Context, files []File, rounds int, begin func(), transcribe func(ctx context.Context, f File) error) ([]FileResult, error) {
 	walls, cpus := make([][]float64, len(files)), make([][]float64, len(files))
 	for round := range rounds + 1 {

@@ -8,8 +8,9 @@ import (
 // maxReason is how much of an answer is quoted, in bytes.
 const maxReason = 200
 
-// reason is what a server's refusal says to people: the message of OpenAI's errors, as a body ({"error":{"message":…}}) or as a live
-// session's event has it ({"message":…}), the text that other servers put in "error" or "detail", or else the answer itself.
+// reason is what a server's refusal says to people: the message of OpenAI's errors, as a body
+// ({"error":{"message":…}}) or as a live session's event has it ({"message":…}), the text that other servers put in
+// "error" or "detail", or else the answer itself.
 func reason(answer []byte) string {
 	var said struct {
 		Message string

@@ -28,8 +28,8 @@ func (c Case) Group() string {
 // isOf reports whether a name is the case's own or its group's.
 func (c Case) isOf(name string) bool { return name == c.Name || name == c.Group() }
 
-// A check tries one case. It returns what was got where that was right, else an error that says what was wrong, or a *notRun.
-// It gives up when ctx ends, and leaves no connection behind.
+// A check tries one case. It returns what was got where that was right, else an error that says what was wrong, or a
+// *notRun. It gives up when ctx ends, and leaves no connection behind.
 type check func(ctx context.Context, s *session) (got string, err error)
 
 // notRun says why a case could not be tried.

@@ -25,10 +25,11 @@ type Config struct {
 	Key string
 	// Fields are sent with each transcription besides, as NAME=VALUE.
 	Fields []string
-	// Speech is the repository's sample recording, a WAV of 16 kHz, mono, 16 bits. The word times and the files of this package are of
-	// no other.
+	// Speech is the repository's sample recording, a WAV of 16 kHz, mono, 16 bits. The word times and
+	// the files of this package are of no other.
 	Speech []byte
-	// Audio is a folder with speech in other languages, named by their codes: de.wav and, with its text, de.txt. "" has none.
+	// Audio is a folder with speech in other languages, named by their codes: de.wav and,
+	// with its text, de.txt. "" has none.
 	Audio string
 	// All runs every case; else those that take minutes are left out.
 	All bool
@@ -50,7 +51,8 @@ var ErrConfig = errors.New("can't be used")
 // Cases are all cases, in the order in which they run.
 func Cases() []Case { return slices.Clone(table) }
 
-// Run examines a server and reports each case as it ends. It returns an error where it could not begin, or when ctx ends.
+// Run examines a server and reports each case as it ends. It returns an error where it
+// could not begin, or when ctx ends.
 func Run(ctx context.Context, cfg Config, report func(Case, Result)) (Summary, error) {
 	cases, err := chosen(cfg.Only)
 	if err != nil {

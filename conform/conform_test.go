@@ -63,7 +63,8 @@ func examine(t *testing.T, cfg Config, f *fake) map[string]Result {
 	return results
 }
 
-// hours are cases whose sound would take much memory in the fake; what they look at, shorter ones of their group do too.
+// hours are cases whose sound would take much memory in the fake; what they look at,
+// shorter ones of their group do too.
 var hours = []string{"T5.1h", "T5.3h"}
 
 // impossible are cases that nobody can try from outside.

@@ -11,7 +11,8 @@ import (
 	"hark/audioprep"
 )
 
-// ear recognises the speech, and nothing else, in whatever holds it. It compares loudness over time with that of the recording.
+// ear recognises the speech, and nothing else, in whatever holds it. It compares
+// loudness over time with that of the recording.
 type ear struct {
 	speech  *speech
 	profile []float64 // loudness of the recording, in steps

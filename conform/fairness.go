@@ -30,8 +30,8 @@ func (s *session) start(ctx context.Context, file upload) <-chan timing {
 	return done
 }
 
-// bearable is how long a clip may take beside other work of some length: as long as some clips, and a part of that work. It's
-// far above one turn of a fair server and far below what waiting for the work's end takes.
+// bearable is how long a clip may take beside other work of some length: as long as some clips, and a part of that
+// work. It's far above one turn of a fair server and far below what waiting for the work's end takes.
 func bearable(idle, work time.Duration) time.Duration { return time.Second + 3*idle + work/3 }
 
 // behindRecording is T2: a clip that comes half a second after a recording does not wait for its end.
@@ -207,7 +207,8 @@ func flood(n int, file func(ctx context.Context, s *session) (upload, error)) ch
 	}
 }
 
-// answeredOrToldWhen sends a file. True means that it was transcribed, false that it was refused with a time to come back.
+// answeredOrToldWhen sends a file. True means that it was transcribed, false that it
+// was refused with a time to come back.
 func (s *session) answeredOrToldWhen(ctx context.Context, file upload) (bool, error) {
 	a, err := s.post(ctx, s.form(file))
 	switch {

@@ -15,8 +15,8 @@ func english(name string) check {
 	return hearsForm(func(s *session) *form { return s.form(s.clip(), "language="+name) })
 }
 
-// otherLanguage is T9: a language by tag or name is understood. A model of English alone may refuse it, but by name, and as it refuses
-// the plain code.
+// otherLanguage is T9: a language by tag or name is understood. A model of English alone may refuse it, but
+// by name, and as it refuses the plain code.
 func otherLanguage(tag, code string) check {
 	return func(ctx context.Context, s *session) (string, error) {
 		a, err := s.post(ctx, s.form(s.clip(), "language="+tag))

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// preflight is T19: what a browser asks before a page may send a file. Either all that it needs is allowed or nothing is.
+// preflight is T19: what a browser asks before a page may send a file. Either all that
+// it needs is allowed or nothing is.
 func preflight(ctx context.Context, s *session) (string, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodOptions, s.base.JoinPath(transcriptions).String(), nil)
 	if err != nil {

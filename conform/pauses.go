@@ -26,8 +26,8 @@ func (s *speech) threeSentences() []int16 {
 	return out
 }
 
-// atTheirPlaces returns an error unless spans begin where the sentences do, and none reaches far into a silence. A sentence may
-// be cut into several spans.
+// atTheirPlaces returns an error unless spans begin where the sentences do, and none reaches far into a silence.
+// A sentence may be cut into several spans.
 func atTheirPlaces(spans []cue) error {
 	const most, off = 2.0, 0.3
 	if len(spans) < len(sentenceStarts) {

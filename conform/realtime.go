@@ -41,7 +41,8 @@ type liveEvent struct {
 // maxLiveBytes bounds one message of a live session.
 const maxLiveBytes = 1 << 20
 
-// live is T20: the clip through a live session. Pieces of it are appended, then committed; the transcript comes as an event.
+// live is T20: the clip through a live session. Pieces of it are appended, then
+// committed; the transcript comes as an event.
 func live(format liveFormat) check {
 	return func(ctx context.Context, s *session) (string, error) {
 		header := http.Header{}
@@ -95,8 +96,8 @@ func (s *session) speak(ctx context.Context, link *websocket.Conn, format liveFo
 	return send(object{"type": "input_audio_buffer.commit"})
 }
 
-// hearken reads events up to the transcript of what was committed. Deltas, if there are any, must be it, and segments lie within
-// the clip, one behind the other.
+// hearken reads events up to the transcript of what was committed. Deltas, if there are any, must be it, and segments
+// lie within the clip, one behind the other.
 func hearken(ctx context.Context, link *websocket.Conn) (string, error) {
 	const slack = 0.5 // seconds
 	shown, last := "", 0.0

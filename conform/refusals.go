@@ -53,7 +53,8 @@ func apiErrorOf(a *answer) (*apiError, error) {
 	return &e, nil
 }
 
-// refused returns an error unless an answer is an error with one of the statuses, in OpenAI's form, and names the field.
+// refused returns an error unless an answer is an error with one of the statuses, in
+// OpenAI's form, and names the field.
 func refused(a *answer, param string, statuses ...int) (string, error) {
 	if !slices.Contains(statuses, a.status) {
 		return "", fmt.Errorf("%s", a)

@@ -243,7 +243,8 @@ func (s *session) pace(ctx context.Context) (float64, error) {
 	return s.speed, nil
 }
 
-// within is the length of a recording that keeps the server busy for so long, in seconds: at most hours, at least a minute.
+// within is the length of a recording that keeps the server busy for so long, in
+// seconds: at most hours, at least a minute.
 func (s *session) within(ctx context.Context, busy time.Duration, most float64) (float64, error) {
 	speed, err := s.pace(ctx)
 	return max(60, min(most, float64(int(speed*busy.Seconds())))), err

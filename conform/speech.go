@@ -30,8 +30,8 @@ type spoken struct {
 	start, end float64
 }
 
-// words.tsv holds the words of the sample recording and when each begins and ends, as the synthesiser that spoke it tells
-// (flite -psdur).
+// words.tsv holds the words of the sample recording and when each begins and ends, as the
+// synthesiser that spoke it tells (flite -psdur).
 //
 //go:embed audio/words.tsv
 var wordTable string
@@ -96,8 +96,8 @@ func (s *speech) text(from, to float64) string {
 	return strings.Join(words, " ")
 }
 
-// matches returns an error for a text that is not what S says between two times. One word in seven may be misheard, but no three
-// in a row may be missing or added.
+// matches returns an error for a text that is not what S says between two times. One word in seven may be misheard, but
+// no three in a row may be missing or added.
 func (s *speech) matches(text string, from, to float64) error {
 	return matches(text, s.text(from, to))
 }

@@ -56,8 +56,8 @@ func (s *session) stream(ctx context.Context, file upload, fields ...string) (*s
 	return readStream(response.Body, begin.Add(time.Duration(sent.Load())))
 }
 
-// readStream reads events as the official clients do: data lines up to a blank one, comments left out, the type from the JSON.
-// last is when something went over the link before.
+// readStream reads events as the official clients do: data lines up to a blank one, comments left out, the type from
+// the JSON. last is when something went over the link before.
 func readStream(body io.Reader, last time.Time) (*streamed, error) {
 	var out streamed
 	var data bytes.Buffer
@@ -155,7 +155,8 @@ func streamEvents(ctx context.Context, s *session) (string, error) {
 // maxSilence is how long a link may bring nothing: proxies drop idle ones after 30 s and more.
 const maxSilence = 15 * time.Second
 
-// streamAlive is T10: a long recording's stream brings something often enough. The server is kept busy for longer than a proxy waits.
+// streamAlive is T10: a long recording's stream brings something often enough. The server is
+// kept busy for longer than a proxy waits.
 func streamAlive(ctx context.Context, s *session) (string, error) {
 	seconds, err := s.within(ctx, time.Minute, 3600)
 	if err != nil {

@@ -2,8 +2,8 @@ package conform
 
 import "slices"
 
-// table is every case, in the order in which they run: what is sent, what is right, why it is looked at, and how it is tried. What
-// keeps a server busy comes last, so that a quick run on a slow machine reaches the rest.
+// table is every case, in the order in which they run: what is sent, what is right, why it is looked at, and how it is
+// tried. What keeps a server busy comes last, so that a quick run on a slow machine reaches the rest.
 var table = slices.Concat(startCases, refusalCases, answerCases, formCases, soundCases, linkCases, loadCases, aftermathCases)
 
 // What is right for a whole group.

@@ -53,7 +53,8 @@ func (t *transcript) joined() string {
 	return strings.TrimSpace(b.String())
 }
 
-// ordered returns an error for times that can't be: spans of no length or before the one before them, or beyond the end.
+// ordered returns an error for times that can't be: spans of no length or before the
+// one before them, or beyond the end.
 func (t *transcript) ordered() error {
 	last := 0.0
 	for i, g := range t.Segments {
@@ -130,9 +131,9 @@ func length(seconds float64) check {
 // beacon is a word that is said once in each round of the speech.
 const beacon = "train"
 
-// drift looks for the beacon that was said closest to each full minute, and for the first one. It returns the largest distance
-// from where it was said, in seconds, or an error for one that is not within half a second. An answer without words must
-// have the beacon in a segment that holds its place.
+// drift looks for the beacon that was said closest to each full minute, and for the first one. It returns the largest
+// distance from where it was said, in seconds, or an error for one that is not within half a second. An answer without
+// words must have the beacon in a segment that holds its place.
 func (s *speech) drift(t *transcript, seconds float64) (largest float64, beacons int, err error) {
 	const allowed = 0.5
 	for minute := 0.0; minute*60 < seconds; minute++ {

@@ -99,8 +99,8 @@ func muLaw(v int16) byte {
 	return ^(sign | byte(exponent)<<4 | byte(magnitude>>(exponent+3))&0x0F)
 }
 
-// resample takes samples from 16 kHz to another rate, well enough for speech: straight lines between samples, and before going down
-// a mean over what one new sample stands for.
+// resample takes samples from 16 kHz to another rate, well enough for speech: straight lines between samples, and
+// before going down a mean over what one new sample stands for.
 func resample(samples []int16, rate int) []int16 {
 	if rate == sampleRate {
 		return samples

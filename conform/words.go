@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// maxMissing is how many words in a row may be missing or added: more is a stretch lost, or said twice, where windows meet.
+// maxMissing is how many words in a row may be missing or added: more is a stretch
+// lost, or said twice, where windows meet.
 const maxMissing = 2
 
 // matches returns an error for a text that is not what was said, apart from some words misheard.
@@ -43,8 +44,8 @@ func normal(text string) []string {
 	return words
 }
 
-// compareWords returns the least number of words to change, leave out or add to get from want to got, and the longest stretches left
-// out and added on that way. It takes time and memory as the product of the lengths.
+// compareWords returns the least number of words to change, leave out or add to get from want to got, and the longest
+// stretches left out and added on that way. It takes time and memory as the product of the lengths.
 func compareWords(want, got []string) (wrong, missing, added int) {
 	cost := make([][]int32, len(want)+1)
 	for i := range cost {
@@ -82,7 +83,8 @@ func differ(a, b string) int32 {
 	return 1
 }
 
-// repeated returns three words that a text says in a row at least three times over, or "": the loop that models fall into.
+// repeated returns three words that a text says in a row at least three times over, or
+// "": the loop that models fall into.
 func repeated(text string) string {
 	words := normal(text)
 	count := map[string]int{}

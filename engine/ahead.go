@@ -26,7 +26,8 @@ type Continuation struct {
 	// Rule is the one for the next token. Later ones have its mask, mass and temperature, and if there are no
 	// timestamps its bans too.
 	Rule Rule
-	// Uniforms are, where the rule has a temperature, [Rule.Uniform] for the next token and those after it, Room in all.
+	// Uniforms are, where the rule has a temperature, [Rule.Uniform] for the next token
+	// and those after it, Room in all.
 	Uniforms []float32
 	// End is the token that ends it, Room how many more it may get, at least one.
 	End  int32
@@ -40,18 +41,18 @@ type Continuation struct {
 // TransducerDevice is a device that decodes a transducer ahead of its host, as an [AheadDevice] decodes texts.
 type TransducerDevice interface {
 	// Transduce goes on with some utterances, greedily, a question to the joint network of each a step. step is called
-	// for each step with a device to queue it on: it tells the prediction network the pieces found last, asks the
-	// joint network, and returns its logits, whose ids are [Transducer]'s. On that device the operations that ask for rows
+	// for each step with a device to queue it on: it tells the prediction network the pieces found last, asks the joint
+	// network, and returns its logits, whose ids are [Transducer]'s. On that device the operations that ask for rows
 	// don't heed what they are given but take, for each utterance, in order: [Device.Gather] the piece to be told,
 	// [Device.LSTM] and [Device.Scatter] the state that is told, and [Device.AddRows] the frame and the state that are
 	// asked about. Where there is no piece to be told a spare state is told any.
 	//
-	// take gets what each step answered, in order, for each utterance the best piece and the best duration (its ID among all of
-	// a row's), and says whether to go on. The steps that have been queued by then, a few, are taken all the same. An
-	// utterance that has ended stays as it is, and its further answers mean nothing.
+	// take gets what each step answered, in order, for each utterance the best piece and the best duration (its ID
+	// among all of a row's), and says whether to go on. The steps that have been queued by then, a few, are taken all
+	// the same. An utterance that has ended stays as it is, and its further answers mean nothing.
 	//
-	// Transduce returns when take has said no and all steps have been taken, when no utterance can have any left, or with the first
-	// failure.
+	// Transduce returns when take has said no and all steps have been taken, when no utterance can
+	// have any left, or with the first failure.
 	Transduce(list []Utterance, t Transducer, step func(d Device) Tensor, take func(peaks []Peak) bool) error
 }
 
@@ -59,7 +60,8 @@ type TransducerDevice interface {
 type Utterance struct {
 	// Frame is the row of frames to look at next, End the one behind the last; Frame is less.
 	Frame, End int32
-	// State is the row of the prediction network's state, and Spare one that nobody needs. They differ, and are no other utterance's.
+	// State is the row of the prediction network's state, and Spare one that nobody needs.
+	// They differ, and are no other utterance's.
 	State, Spare int32
 	// Piece has been found but not been told to the prediction network yet; below zero there is none.
 	Piece int32
@@ -67,10 +69,12 @@ type Utterance struct {
 	Symbols int32
 }
 
-// Transducer says what a transducer's logits mean: ids below Blank are pieces, Blank is nothing, and behind it stand durations.
+// Transducer says what a transducer's logits mean: ids below Blank are pieces, Blank
+// is nothing, and behind it stand durations.
 type Transducer struct {
 	Blank int32
-	// Durations are how many frames to go on by. A blank goes on by one at least, and so does the MostSymbols-th piece of a frame.
+	// Durations are how many frames to go on by. A blank goes on by one at least, and so
+	// does the MostSymbols-th piece of a frame.
 	Durations   []int
 	MostSymbols int
 	// Power is that of [Peak.PowerSum].

@@ -29,7 +29,8 @@ type Device interface {
 	// Info says what the device is. It does not change.
 	Info() DeviceInfo
 
-	// Alloc makes a buffer of n elements, all zero, in the device's working precision. The error says how much was asked for.
+	// Alloc makes a buffer of n elements, all zero, in the device's working precision. The
+	// error says how much was asked for.
 	Alloc(n int) (Buffer, error)
 	// AllocSingle is Alloc in single precision, for what half precision would spoil: logits, sums that go on for long.
 	// Where an operation takes tensors, they may be of either kind, but for those of one attention.
@@ -78,7 +79,8 @@ type Device interface {
 	Conv(dst, x Tensor, lens []int, c Conv, act Activation)
 	// LayerNorm normalises each row of x to dst, which may be x.
 	LayerNorm(dst, x Tensor, n Norm)
-	// NormLinear is LayerNorm of x to normed and then Linear of that to dst, without a residual, to the bit. normed must not overlap x.
+	// NormLinear is LayerNorm of x to normed and then Linear of that to dst, without a
+	// residual, to the bit. normed must not overlap x.
 	NormLinear(dst, normed, x Tensor, n Norm, w Linear, act Activation)
 	// AddPositions adds row p of the table to row p of every item of x.
 	AddPositions(x Tensor, lens []int, t Table)
@@ -95,22 +97,23 @@ type Device interface {
 	// Subsample shortens a batch of items: x is [sum of lens][mels], item i of dst has ceil(lens[i]/s.Factor()) rows of
 	// s.Width() columns, of which f*channels+c is channel c at frequency f.
 	Subsample(dst, x Tensor, lens []int, s Subsampling)
-	// GatedConv is dst = act(conv(a * sigmoid(b))) for a batch of items, x [sum of lens][2*channels] being a and b side by side.
-	// Each item is padded with zeros behind the gate. dst must not overlap x.
+	// GatedConv is dst = act(conv(a * sigmoid(b))) for a batch of items, x [sum of lens][2*channels] being a and b side
+	// by side. Each item is padded with zeros behind the gate. dst must not overlap x.
 	GatedConv(dst, x Tensor, lens []int, c Depthwise, act Activation)
 	// LSTM takes sequences a step on. Row i of x [M][in] is the next input of the sequence whose state is row
 	// rows[i] of h and c [sequences][hidden], which becomes the new state; row i of dst [M][hidden] is the new h too.
 	// No sequence may be named twice. dst must not overlap h or c; it may be x, if widths are equal.
 	LSTM(dst, x, h, c Tensor, w LSTM, rows []int32)
 
-	// Attention is self-attention without a mask within each item: qkv is [sum of lens[i]+more][3D], queries,
-	// keys and values side by side; dst is [sum of lens][D]. In qkv an item is followed by more further rows, which are
-	// attended to as if they belonged to it, but ask nothing: their queries are not read. An item of no rows has them too.
-	// Scores are scaled by (D/heads)^-1/2.
+	// Attention is self-attention without a mask within each item: qkv is [sum of lens[i]+more][3D], queries, keys and
+	// values side by side; dst is [sum of lens][D]. In qkv an item is followed by more further rows, which are
+	// attended to as if they belonged to it, but ask nothing: their queries are not read. An item of no rows has them
+	// too. Scores are scaled by (D/heads)^-1/2.
 	Attention(dst, qkv Tensor, lens []int, heads, more int)
-	// RelativeAttention is Attention that also looks at how far a key is from its query, as Transformer-XL has it. Row r of
-	// pos [2L-1][D] is what keys stand for at the distance L-1-r of a query from them, L being at least the longest item's
-	// length; bias [2][D] is added to the queries, its row 0 where they meet keys and its row 1 where they meet positions:
+	// RelativeAttention is Attention that also looks at how far a key is from its query, as Transformer-XL
+	// has it. Row r of pos [2L-1][D] is what keys stand for at the distance L-1-r of a query from them, L
+	// being at least the longest item's length; bias [2][D] is added to the queries, its row 0 where they
+	// meet keys and its row 1 where they meet positions:
 	//
 	//	score[i][j] = ((q[i] + bias[0])·k[j] + (q[i] + bias[1])·pos[L-1-i+j]) / (D/heads)^1/2, by heads
 	//
@@ -149,15 +152,16 @@ type HalfDevice interface {
 	NewLinearHalf(w []byte, bias []float32, n, k int) (Linear, error)
 }
 
-// ManyRowsDevice is a device that has another way to multiply where many rows come at a time. It must not choose by the rows of a call: a
-// row's result would then depend on those beside it.
+// ManyRowsDevice is a device that has another way to multiply where many rows come at a time. It must not choose by the
+// rows of a call: a row's result would then depend on those beside it.
 type ManyRowsDevice interface {
-	// ManyRows says that w is multiplied with hundreds of rows at a time, as encoders do. It comes before w's first use.
+	// ManyRows says that w is multiplied with hundreds of rows at a time, as encoders do.
+	// It comes before w's first use.
 	ManyRows(w Linear)
 }
 
-// StepDevice is a device that may keep weights more exactly where only few rows at a time meet them, as in a decoder's steps. There
-// coarse weights save less time, since memory takes it, and cost more, since every step chooses.
+// StepDevice is a device that may keep weights more exactly where only few rows at a time meet them, as in a decoder's
+// steps. There coarse weights save less time, since memory takes it, and cost more, since every step chooses.
 type StepDevice interface {
 	// ForSteps is the device to make such weights with. All that either makes works on both.
 	ForSteps() Device
@@ -183,7 +187,8 @@ type DeviceInfo struct {
 	Kind string
 	// Name is the processor's own name; Detail says which code runs on it ("avx512, 2 threads").
 	Name, Detail string
-	// EncodeGroup is how many windows of 30 s are best encoded at once: where caches are small, few. Of shorter ones that is more.
+	// EncodeGroup is how many windows of 30 s are best encoded at once: where caches are
+	// small, few. Of shorter ones that is more.
 	EncodeGroup int
 }
 
@@ -215,10 +220,10 @@ type (
 	LSTM interface{ Shape() (in, hidden int) }
 )
 
-// SubsamplingWeights are convolutions over time and frequency, each 3 x 3 with stride 2 and padding 1, as PyTorch stores
-// them: the first from one channel to all, with a ReLU, then for each stage one that keeps channels apart and one of 1 x 1
-// across channels, with a ReLU. Before each convolution rows outside of the item are zero. The first and every stage
-// halve both time and frequency, rounded up. (NeMo's dw_striding.)
+// SubsamplingWeights are convolutions over time and frequency, each 3 x 3 with stride 2 and padding 1, as PyTorch
+// stores them: the first from one channel to all, with a ReLU, then for each stage one that keeps channels apart and
+// one of 1 x 1 across channels, with a ReLU. Before each convolution rows outside of the item are zero. The first and
+// every stage halve both time and frequency, rounded up. (NeMo's dw_striding.)
 type SubsamplingWeights struct {
 	Mels, Channels   int
 	First, FirstBias []float32 // [channels][3][3] (time, frequency) and [channels]

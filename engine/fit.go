@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// RunFitting is [Model.Run] for a model whose batches may be more than its device has room for. run runs a batch as Run does; the windows that
-// it ends with [ErrOutOfMemory] it must be able to run again. They are, half as many at once, and half of these, until they fit; one that
-// was alone and did not fit fails with that error. Windows join at the first try only.
+// RunFitting is [Model.Run] for a model whose batches may be more than its device has room for. run runs a
+// batch as Run does; the windows that it ends with [ErrOutOfMemory] it must be able to run again. They are,
+// half as many at once, and half of these, until they fit; one that was alone and did not fit fails with that
+// error. Windows join at the first try only.
 func RunFitting(
 	run func(batch []Window, more func(free int) []Window, done func(w Window, err error)),
 	batch []Window, more func(free int) []Window, done func(w Window, err error),

@@ -29,23 +29,23 @@ type Model interface {
 	Close() error
 }
 
-// Job is one request of a model. Its methods are for one goroutine at a time, and none but Progress while its windows run, except
-// from within the done of [Model.Run].
+// Job is one request of a model. Its methods are for one goroutine at a time, and none but Progress while its windows
+// run, except from within the done of [Model.Run].
 type Job interface {
 	// Next returns up to max windows that can run now, in order; empty when everything
 	// has been handed out, or, for a chain, when its last window was the end.
 	Next(max int) []Window
 	// Progress is how many samples are done with, out of how many. Safe at any time.
 	Progress() (done, total int)
-	// Settled returns the segments that have become final since it was last called, as Result has them and in its order: a
-	// window's, once all before it are final and nothing that is still to run can change it. No later segment
+	// Settled returns the segments that have become final since it was last called, as Result has them and in its
+	// order: a window's, once all before it are final and nothing that is still to run can change it. No later segment
 	// starts before from, in seconds, which is +Inf when that was all.
 	Settled() (segments []Segment, from float64)
 	// Keep returns what was heard in a window that has ended without an error, for Restore.
 	Keep(w Window) (Kept, error)
-	// Restore takes back what an earlier job kept of the same samples, spans and options, in any order, before Next is first
-	// called. Those windows are not handed out; everything else is as if they had been. What doesn't
-	// fit the job is passed over, so that its windows run.
+	// Restore takes back what an earlier job kept of the same samples, spans and options, in any order, before Next is
+	// first called. Those windows are not handed out; everything else is as if they had been. What doesn't fit the job
+	// is passed over, so that its windows run.
 	Restore(kept []Kept)
 	// Result is what was heard, once Next is empty and every window has run.
 	Result() *Result

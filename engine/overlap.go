@@ -6,15 +6,15 @@ import (
 	"unicode"
 )
 
-// maxOverlapShift is by how much two windows may differ about when the same word was said, in seconds, on the average of its
-// start and end.
+// maxOverlapShift is by how much two windows may differ about when the same word was said, in
+// seconds, on the average of its start and end.
 const maxOverlapShift = 0.6
 
-// OverlapBorder decides who speaks where two windows share a stretch of sound, [from, to) in seconds, so that every word in
-// it is said once. left and right are the words that either window heard, in order, their times in seconds of
-// the same audio. The left window keeps the words whose middle lies before leftEnd, the right
-// one those whose middle lies at rightStart or later. The border lies behind a word that both heard at the same time, as
-// near the middle of the stretch as can be; where there is none, in the middle.
+// OverlapBorder decides who speaks where two windows share a stretch of sound, [from, to) in seconds, so that every
+// word in it is said once. left and right are the words that either window heard, in order, their times in seconds of
+// the same audio. The left window keeps the words whose middle lies before leftEnd, the right one those whose middle
+// lies at rightStart or later. The border lies behind a word that both heard at the same time, as near the middle of
+// the stretch as can be; where there is none, in the middle.
 func OverlapBorder(left, right []Word, from, to float64) (leftEnd, rightStart float64) {
 	middle := (from + to) / 2
 	leftEnd, rightStart = middle, middle

@@ -29,8 +29,8 @@ type RegistryConfig struct {
 	Load func(ctx context.Context, name string) (Model, error)
 	// KeepAlive is how long a model that nobody uses stays loaded; 0: for ever.
 	KeepAlive time.Duration
-	// MemoryBytes is what all models together may take; 0: no limit. One that does not fit beside the others takes the place of those
-	// used longest ago, as soon as they are free.
+	// MemoryBytes is what all models together may take; 0: no limit. One that does not fit beside the others takes the
+	// place of those used longest ago, as soon as they are free.
 	MemoryBytes int64
 	// Size is about what a model will take, in bytes. It's asked only where there is a limit.
 	Size func(name string) (int64, error)
@@ -53,7 +53,8 @@ type Registry struct {
 	closed  bool
 }
 
-// entry is one model of the registry. All but its name is guarded by the registry's lock, model and err only until it is ready.
+// entry is one model of the registry. All but its name is guarded by the registry's
+// lock, model and err only until it is ready.
 type entry struct {
 	name   string
 	size   int64
@@ -140,8 +141,8 @@ func (r *Registry) fill(ctx context.Context, e *entry) {
 	_ = r.closeIfDone(e) // nobody is left to be told
 }
 
-// makeRoom waits until there is memory for a model, and takes it. Models get it in the order in which they were asked for. Those used
-// longest ago give up theirs: what they have under way they finish, later requests load them anew.
+// makeRoom waits until there is memory for a model, and takes it. Models get it in the order in which they were asked
+// for. Those used longest ago give up theirs: what they have under way they finish, later requests load them anew.
 func (r *Registry) makeRoom(e *entry) error {
 	if r.config.MemoryBytes == 0 {
 		return nil
@@ -177,8 +178,8 @@ func (r *Registry) makeRoom(e *entry) error {
 	}
 }
 
-// doomOldest takes models out, those used longest ago first and those in use last, until they free so many bytes together with those
-// that have been taken out already. The lock is held.
+// doomOldest takes models out, those used longest ago first and those in use last, until they free so many bytes
+// together with those that have been taken out already. The lock is held.
 func (r *Registry) doomOldest(bytes int64) []*entry {
 	var loaded []*entry
 	staying := int64(0)

@@ -258,7 +258,8 @@ func TestRegistryRefusesWhatNeverFits(t *testing.T) {
 	})
 }
 
-// TestRegistryUnderPressure has many ask for four models where two fit: all are served, and never more than fit are loaded.
+// TestRegistryUnderPressure has many ask for four models where two fit: all are
+// served, and never more than fit are loaded.
 func TestRegistryUnderPressure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

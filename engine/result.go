@@ -17,8 +17,8 @@ type Options struct {
 	Task Task
 	// Language is a code of the model's list ("en"); empty detects it.
 	Language string
-	// Languages are codes among which the language is detected; empty means all. Those that the model doesn't know don't count,
-	// unless it knows none of them.
+	// Languages are codes among which the language is detected; empty means all. Those that the model doesn't know
+	// don't count, unless it knows none of them.
 	Languages []string
 	// Prompt is text that the model takes as having been said before.
 	Prompt string

@@ -22,7 +22,8 @@ type Config struct {
 	AllowPrivate bool
 	// MaxBytes is the largest file. Default 2 GiB.
 	MaxBytes int64
-	// Timeout is the longest time for one file, redirects included; IdleTimeout the longest pause in it. Defaults 1 h and 30 s.
+	// Timeout is the longest time for one file, redirects included; IdleTimeout the
+	// longest pause in it. Defaults 1 h and 30 s.
 	Timeout, IdleTimeout time.Duration
 	// MaxRedirects is how many are followed. Default 5.
 	MaxRedirects int
@@ -76,8 +77,8 @@ func New(cfg Config) *Fetcher {
 	return f
 }
 
-// Client returns a client that keeps the rule about addresses and follows no redirects, for posting. Its requests need bounds of
-// their own.
+// Client returns a client that keeps the rule about addresses and follows no redirects, for
+// posting. Its requests need bounds of their own.
 func (f *Fetcher) Client() *http.Client {
 	return &http.Client{
 		Transport:     f.transport,
@@ -117,8 +118,8 @@ func Parse(raw string) (*url.URL, error) {
 // maxURL is what servers take at most, as a rule (RFC 9110, section 4.1, asks for 8000 at least).
 const maxURL = 8192
 
-// Check finds out early whether a URL would be refused. A name that can't be resolved now passes: it's met again when it is
-// called. The error is a *RefusedError, or ctx's.
+// Check finds out early whether a URL would be refused. A name that can't be resolved now passes: it's met again when
+// it is called. The error is a *RefusedError, or ctx's.
 func (f *Fetcher) Check(ctx context.Context, raw string) error {
 	u, err := Parse(raw)
 	if err != nil {
@@ -159,8 +160,8 @@ func (f *Fetcher) allowed(host string, addr netip.Addr) error {
 	return &RefusedError{Host: host, Addr: addr, Reason: "stands for " + kind, Private: refusal(addr, true) == ""}
 }
 
-// dial connects to a host, through one address after the other. The address that is looked at is the one that is dialled; Control
-// looks again at what the system is really given.
+// dial connects to a host, through one address after the other. The address that is looked at is the one that is
+// dialled; Control looks again at what the system is really given.
 func (f *Fetcher) dial(ctx context.Context, network, hostport string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -197,8 +198,8 @@ func (f *Fetcher) redirect(r *http.Request, via []*http.Request) error {
 	return err
 }
 
-// Fetch writes what lies at a URL to dst, as it comes. What dst fails with comes back as it is; every other error is a *RefusedError,
-// *StatusError, *SizeError, *TimeError, *RedirectError, *NetworkError, or ctx's.
+// Fetch writes what lies at a URL to dst, as it comes. What dst fails with comes back as it is; every other error is a
+// *RefusedError, *StatusError, *SizeError, *TimeError, *RedirectError, *NetworkError, or ctx's.
 func (f *Fetcher) Fetch(ctx context.Context, raw string, dst io.Writer) (File, error) {
 	u, err := Parse(raw)
 	if err != nil {

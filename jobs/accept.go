@@ -21,8 +21,9 @@ type New struct {
 	Event func(*Job) []byte
 }
 
-// Accept makes a job of what was received, and returns once that is on disk. Where the same owner has sent one with the same key before,
-// that one comes back instead, and fresh is false. The error is ErrInFlight, ErrTooMany, a *FullError, ErrClosed or the disk's.
+// Accept makes a job of what was received, and returns once that is on disk. Where the same owner has sent one
+// with the same key before, that one comes back instead, and fresh is false. The error is ErrInFlight,
+// ErrTooMany, a *FullError, ErrClosed or the disk's.
 func (s *Store) Accept(n New) (j *Job, fresh bool, err error) {
 	old, err := s.index.claim(n.Owner, n.Key)
 	if err != nil || old != nil {

@@ -20,7 +20,8 @@ var (
 	bucketEvents   = []byte("events")
 )
 
-// database is the tree in its file. Changes of several callers that come together are committed together, by one goroutine.
+// database is the tree in its file. Changes of several callers that come together are
+// committed together, by one goroutine.
 type database struct {
 	path  string
 	bolt  *bolt.DB
@@ -37,8 +38,8 @@ type write struct {
 	done      chan struct{}
 }
 
-// change makes a change in a transaction. What it returns is called once that is on disk, in the order of the changes and before
-// update returns; it may be nil. If the change returns an error it must not have changed anything.
+// change makes a change in a transaction. What it returns is called once that is on disk, in the order of the changes
+// and before update returns; it may be nil. If the change returns an error it must not have changed anything.
 type change func(*bolt.Tx) (committed func(), err error)
 
 // lockPatience is how long the lock of a process that was just killed may take to go.

@@ -16,8 +16,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Pauses are the waits before the second and each later attempt to call a webhook, seven and a half hours together; each comes out up to
-// a fifth longer, at random, so that what failed together doesn't come back together.
+// Pauses are the waits before the second and each later attempt to call a webhook, seven and a half hours together;
+// each comes out up to a fifth longer, at random, so that what failed together doesn't come back together.
 var Pauses = []time.Duration{
 	5 * time.Second, time.Minute, 5 * time.Minute, 20 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour,
 }
@@ -30,8 +30,8 @@ const (
 	hookAnswer   = 64 << 10 // bytes of an answer that are read, so that its link can be used again
 )
 
-// Deliverer calls the webhooks of jobs that are over. An attempt that the process didn't survive is made again: a receiver may get a
-// message twice, with the same webhook-id, but gets it.
+// Deliverer calls the webhooks of jobs that are over. An attempt that the process didn't survive is made again: a
+// receiver may get a message twice, with the same webhook-id, but gets it.
 type Deliverer struct {
 	Store *Store
 	// Client makes the calls. It should follow no redirects, and is whom to ask where it may not call.

@@ -29,7 +29,8 @@ type FullError struct {
 	Fits int64
 	// Never says that the audio is longer, so that waiting doesn't help.
 	Never bool
-	// Kept says that what is kept of jobs that are over leaves too little room, so that it takes until some expire or are deleted.
+	// Kept says that what is kept of jobs that are over leaves too little room, so that it
+	// takes until some expire or are deleted.
 	Kept bool
 }
 

@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Incoming is audio that is being received for a job. It's for one goroutine. Drop it, which does nothing once a job has it.
+// Incoming is audio that is being received for a job. It's for one goroutine. Drop it,
+// which does nothing once a job has it.
 type Incoming struct {
 	store *Store
 	id    string

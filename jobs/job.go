@@ -9,7 +9,8 @@ import (
 // State is how far a job is.
 type State string
 
-// The states. A job goes from the first to the second and then to one of the others, or from the first to these; it stays there.
+// The states. A job goes from the first to the second and then to one of the others, or
+// from the first to these; it stays there.
 const (
 	Queued    State = "queued"
 	Running   State = "running"
@@ -49,7 +50,8 @@ type Job struct {
 	Model string `json:"model,omitempty"`
 	// State is how far it is.
 	State State `json:"state"`
-	// Created is when it was accepted, Started when it first ran, Finished when it was over; zero while they're to come.
+	// Created is when it was accepted, Started when it first ran, Finished when it was
+	// over; zero while they're to come.
 	Created  time.Time `json:"created,omitzero"`
 	Started  time.Time `json:"started,omitzero"`
 	Finished time.Time `json:"finished,omitzero"`
@@ -57,7 +59,8 @@ type Job struct {
 	AudioBytes int64 `json:"audio_bytes,omitempty"`
 	// StoredBytes is what else it takes on disk.
 	StoredBytes int64 `json:"stored_bytes,omitempty"`
-	// Heard is how much of the audio its pieces are, Length how long the audio is; 0 is unknown. Before it runs, Length may be a guess.
+	// Heard is how much of the audio its pieces are, Length how long the audio is; 0 is
+	// unknown. Before it runs, Length may be a guess.
 	Heard  time.Duration `json:"heard,omitempty"`
 	Length time.Duration `json:"length,omitempty"`
 	// Measured says that Length is no guess any more, and that its owner was charged for it.
@@ -66,7 +69,8 @@ type Job struct {
 	Pieces   int    `json:"pieces,omitempty"`
 	Events   uint64 `json:"events,omitempty"`
 	Segments int    `json:"segments,omitempty"`
-	// Tries is how often it has begun since its last piece without being queued again, which is how often the process has ended in it.
+	// Tries is how often it has begun since its last piece without being queued again, which
+	// is how often the process has ended in it.
 	Tries int `json:"tries,omitempty"`
 	// Failure is why it failed.
 	Failure *Failure `json:"failure,omitempty"`
@@ -103,7 +107,8 @@ type Hook struct {
 	// Attempts is how many there were, Next when there'll be another.
 	Attempts int       `json:"attempts,omitempty"`
 	Next     time.Time `json:"next,omitzero"`
-	// Status and Error are what the last attempt was answered with, if it was, or why not. Delivered is when it went well.
+	// Status and Error are what the last attempt was answered with, if it was, or why not.
+	// Delivered is when it went well.
 	Status    int       `json:"status,omitempty"`
 	Error     string    `json:"error,omitempty"`
 	Delivered time.Time `json:"delivered,omitzero"`

@@ -39,8 +39,8 @@ func (s *Store) delete(id string, may func(j *Job) bool) error {
 	})
 }
 
-// Sweep removes the jobs that have been over for longer than Config.Keep and whose webhook, if any, isn't to be called any more. It
-// returns how many there were.
+// Sweep removes the jobs that have been over for longer than Config.Keep and whose webhook, if any, isn't to be called
+// any more. It returns how many there were.
 func (s *Store) Sweep() (n int, err error) {
 	before := s.cfg.Now().Add(-s.cfg.Keep)
 	expired := func(j *Job) bool {

@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// Webhooks are signed in the form of https://www.standardwebhooks.com (specification, "Symmetric signatures"): three headers, of which
-// the signature is over the message's id, the time and the body, with full stops between them. A receiver computes it anew, compares
-// in constant time, and drops what is old or has an id that it knows.
+// Webhooks are signed in the form of https://www.standardwebhooks.com (specification, "Symmetric signatures"): three
+// headers, of which the signature is over the message's id, the time and the body, with full stops between them. A
+// receiver computes it anew, compares in constant time, and drops what is old or has an id that it knows.
 
 // Keys are secrets that webhooks are signed with, each by itself, so that one can take another's place.
 type Keys [][]byte

@@ -46,8 +46,8 @@ const (
 	incomingDir = "incoming"
 )
 
-// Open opens a folder of jobs, or makes it. Jobs that ran when the process before ended are queued again. The error is ErrLocked, a
-// *CorruptError, or the file system's.
+// Open opens a folder of jobs, or makes it. Jobs that ran when the process before ended are queued again. The error is
+// ErrLocked, a *CorruptError, or the file system's.
 func Open(cfg Config) (*Store, error) {
 	cfg.Keep = cmp.Or(cfg.Keep, DefaultKeep)
 	cfg.MaxBytes = cmp.Or(cfg.MaxBytes, DefaultMaxBytes)

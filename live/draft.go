@@ -14,8 +14,9 @@ type draft struct {
 	ahead []string // of the last hypothesis, behind those shown
 }
 
-// hear takes the next hypothesis and returns what it settles, to be shown behind the rest: the words that it has in common with the one
-// before. The last word of either is left out: the sound broke off within it, or makes the model end a sentence there.
+// hear takes the next hypothesis and returns what it settles, to be shown behind the rest: the words that
+// it has in common with the one before. The last word of either is left out: the sound broke off within it,
+// or makes the model end a sentence there.
 func (d *draft) hear(hypothesis string) string {
 	words := behind(d.shown, split(hypothesis))
 	n := 0
@@ -30,8 +31,8 @@ func (d *draft) hear(hypothesis string) string {
 	return strings.Join(words[:n], "")
 }
 
-// capital is the one of two spellings of the first word that has a capital. Models change their mind about capitals and commas all the
-// time. It matters here, where people notice it; elsewhere a word is shown as the new hypothesis has it.
+// capital is the one of two spellings of the first word that has a capital. Models change their mind about capitals and
+// commas all the time. It matters here, where people notice it; elsewhere a word is shown as the new hypothesis has it.
 func capital(word, before string) string {
 	first, _ := utf8.DecodeRuneInString(strings.TrimSpace(before))
 	if strings.EqualFold(word, before) && unicode.IsUpper(first) {

@@ -6,7 +6,8 @@ import (
 	"hark/engine"
 )
 
-// Event is something that a session tells. It is one of the types below. Times count from the start of the session's sound.
+// Event is something that a session tells. It is one of the types below. Times count
+// from the start of the session's sound.
 type Event interface{ event() }
 
 type (
@@ -37,8 +38,8 @@ type (
 		Text string // valid UTF-8, never empty
 	}
 
-	// Segment is a stretch of an item that is settled: joined, an item's segments have the text of its deltas. They come when a piece is
-	// whole.
+	// Segment is a stretch of an item that is settled: joined, an item's segments have the text of its
+	// deltas. They come when a piece is whole.
 	Segment struct {
 		Item       string
 		Number     int     // from 0

@@ -15,8 +15,9 @@ import (
 	"hark/engine"
 )
 
-// Sound of these tests counts: the magnitude of sample i is i/slot. So whoever hears a stretch of it knows where it lies. Its sign
-// makes a tone of 1 kHz, with a pause of a second in seven. A word is spoken in every wordSlots slots, and heard if its middle is.
+// Sound of these tests counts: the magnitude of sample i is i/slot. So whoever hears a stretch of it knows where
+// it lies. Its sign makes a tone of 1 kHz, with a pause of a second in seven. A word is spoken in every
+// wordSlots slots, and heard if its middle is.
 const (
 	slot      = 160 // samples
 	wordSlots = 30

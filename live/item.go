@@ -44,8 +44,8 @@ type piece struct {
 	samples []float32 // once it's whole
 }
 
-// settle makes segments of a piece's last hypothesis, whose text behind what was shown is rest. Joined they are the text of the
-// piece: where the hypothesis differs from what was shown, one segment says what was shown.
+// settle makes segments of a piece's last hypothesis, whose text behind what was shown is rest. Joined they are the
+// text of the piece: where the hypothesis differs from what was shown, one segment says what was shown.
 func (p *piece) settle(result *engine.Result, text, rest string) (told []Segment) {
 	shown := strings.Join(p.draft.shown, "")
 	old := len(text) - len(rest) // bytes of the hypothesis in whose place it stands

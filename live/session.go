@@ -10,7 +10,8 @@ import (
 	"hark/audioprep"
 )
 
-// maxPiece is the longest stretch that is transcribed at once, unless there is no pause in it: what models take, and what is a clip.
+// maxPiece is the longest stretch that is transcribed at once, unless there is no pause in
+// it: what models take, and what is a clip.
 const maxPiece = 30 * audioprep.SampleRate
 
 // earliestCut is from where on a long piece is cut, so that pieces are not short.
@@ -44,8 +45,8 @@ type Session struct {
 	rest     time.Time          // no partial begins before
 }
 
-// New begins a session. Events are emitted one at a time, in order, while the session is locked: emit must not block, nor call it.
-// Close it.
+// New begins a session. Events are emitted one at a time, in order, while the session is locked:
+// emit must not block, nor call it. Close it.
 func New(t Transcriber, settings Settings, limits Limits, o Observer, emit func(Event)) (*Session, error) {
 	decoder, err := audioprep.NewRawDecoder(settings.Codec, settings.Rate)
 	if err != nil {
@@ -83,7 +84,8 @@ func (s *Session) tune() {
 	}
 }
 
-// Update changes the settings for what comes. A turn that goes on is committed if turns are found another way from now on.
+// Update changes the settings for what comes. A turn that goes on is committed if
+// turns are found another way from now on.
 func (s *Session) Update(settings Settings) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,8 +211,8 @@ func (s *Session) begin(start, spoken int) {
 	s.open = &piece{item: it, start: start, tried: start}
 }
 
-// cut closes pieces of the open turn, up to a place, while they are too long. Where there is no pause, a piece goes on: what is longer
-// than a model takes is cut and joined again by the Transcriber.
+// cut closes pieces of the open turn, up to a place, while they are too long. Where there is no pause, a piece goes on:
+// what is longer than a model takes is cut and joined again by the Transcriber.
 func (s *Session) cut(end int) {
 	for end-s.open.start > maxPiece {
 		at, ok := s.ear.Cut(s.open.start+earliestCut, min(end, s.open.start+maxPiece))

@@ -136,7 +136,8 @@ var vad = Settings{
 	Turns: &Turns{Threshold: 0.5, Padding: 300 * time.Millisecond, Silence: 500 * time.Millisecond},
 }
 
-// TestTurnsAreFound speaks twice, as slowly as the text comes: each piece of sound waits until what came before has been looked at.
+// TestTurnsAreFound speaks twice, as slowly as the text comes: each piece of sound waits
+// until what came before has been looked at.
 func TestTurnsAreFound(t *testing.T) { synctest.Test(t, testTurnsAreFound) }
 
 func testTurnsAreFound(t *testing.T) {

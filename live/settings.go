@@ -32,10 +32,11 @@ type Turns struct {
 type Text struct {
 	// Model is passed on to the Transcriber.
 	Model string
-	// Options are the wishes. Those that only change how sure a text is (Temperatures, BeamSize, LogProbs) are for whole pieces.
+	// Options are the wishes. Those that only change how sure a text is (Temperatures,
+	// BeamSize, LogProbs) are for whole pieces.
 	Options engine.Options
-	// Every is how much more must have been said before a partial hypothesis is worth it; half of it will do while an item has no text,
-	// which is waited for most.
+	// Every is how much more must have been said before a partial hypothesis is worth it; half of it will do while an
+	// item has no text, which is waited for most.
 	Every time.Duration
 }
 
@@ -82,13 +83,15 @@ const (
 	Impeded Outcome = "failed"
 )
 
-// Observer is told how a session does, for metrics and logs. Its methods are called one at a time, and must not call the session.
+// Observer is told how a session does, for metrics and logs. Its methods are called one
+// at a time, and must not call the session.
 type Observer interface {
-	// TurnDone is called for each committed item that has ended, with an error if it failed. final is the time from its end to its
-	// transcript.
+	// TurnDone is called for each committed item that has ended, with an error if it failed. final is
+	// the time from its end to its transcript.
 	TurnDone(final time.Duration, err error)
 	// PartialDone is called for each partial hypothesis.
 	PartialDone(o Outcome)
-	// FirstText is called with the time from the beginning of a turn's speech to its first text, where that came while it was spoken.
+	// FirstText is called with the time from the beginning of a turn's speech to its first
+	// text, where that came while it was spoken.
 	FirstText(after time.Duration)
 }

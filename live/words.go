@@ -52,9 +52,9 @@ func same(a, b string) bool {
 	return p == q
 }
 
-// behind returns the words of a hypothesis that come behind those shown: the hypothesis begins with as many words as are nearest
-// to the shown ones by edit distance. What the last of them has beyond the last one shown,
-// such as a full stop, counts as a word.
+// behind returns the words of a hypothesis that come behind those shown: the hypothesis begins with as many
+// words as are nearest to the shown ones by edit distance. What the last of them has beyond the last one
+// shown, such as a full stop, counts as a word.
 func behind(shown, hypothesis []string) []string {
 	n := matching(shown, hypothesis)
 	rest := hypothesis[n:]
@@ -95,8 +95,8 @@ func matching(shown, hypothesis []string) int {
 	return best
 }
 
-// closer reports whether j words of a hypothesis stand for those shown better than k do, at the same edit distance: that the last
-// word is the same counts more than how many they are.
+// closer reports whether j words of a hypothesis stand for those shown better than k do, at the same edit distance:
+// that the last word is the same counts more than how many they are.
 func closer(shown, hypothesis []string, j, k int) bool {
 	ends := func(n int) bool {
 		return n > 0 && len(shown) > 0 && same(hypothesis[n-1], shown[len(shown)-1])

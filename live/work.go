@@ -93,16 +93,17 @@ func (s *Session) guess(p *piece) {
 }
 
 const (
-	// maxCompression is how often a text may repeat itself: Whisper's compression_ratio_threshold (openai/whisper, transcribe.py).
+	// maxCompression is how often a text may repeat itself: Whisper's
+	// compression_ratio_threshold (openai/whisper, transcribe.py).
 	maxCompression = 2.4
-	// Speech of doubtSamples and more makes tiny.en surer than minLogProb unless it is lost: drafts of the first seconds of the sample have
-	// -1 to -0.6, later ones -0.4 to -0.2.
+	// Speech of doubtSamples and more makes tiny.en surer than minLogProb unless it is lost: drafts of the first
+	// seconds of the sample have -1 to -0.6, later ones -0.4 to -0.2.
 	doubtSamples = 4 * audioprep.SampleRate
 	minLogProb   = -0.6
 )
 
-// credible reports whether a partial hypothesis of so many samples is worth looking at. A whole piece is heard again where a model is
-// unsure, this isn't.
+// credible reports whether a partial hypothesis of so many samples is worth looking at. A whole piece is heard
+// again where a model is unsure, this isn't.
 func credible(result *engine.Result, samples int) bool {
 	for i := range result.Segments {
 		s := &result.Segments[i]

@@ -77,10 +77,9 @@ func (t Tensor) Len() int {
 	return n
 }
 
-// Float32 converts the elements of an F32, F16, BF16 or F64 tensor into dst,
-// which must be Len() long. Every value is kept exactly, subnormal ones and the
-// bits of a NaN included; those of F64 are rounded to the nearest. It fails for another type, and for a dst of another length.
-// It may be called from several goroutines at once.
+// Float32 converts the elements of an F32, F16, BF16 or F64 tensor into dst, which must be Len() long. Every value is
+// kept exactly, subnormal ones and the bits of a NaN included; those of F64 are rounded to the nearest. It fails for
+// another type, and for a dst of another length. It may be called from several goroutines at once.
 func (t Tensor) Float32(dst []float32) error {
 	if n := t.Len(); len(dst) != n || len(t.Data) != n*t.DType.Size() {
 		return fmt.Errorf("tensor %q: shape %v has %d elements, the destination %d", t.Name, t.Shape, n, len(dst))

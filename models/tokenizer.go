@@ -127,7 +127,8 @@ func (t *Tokenizer) addOrdinary(token string, id int32) error {
 		}
 		return nil // vocabularies list <|endoftext|> a second time
 	}
-	// All tokens lie in one piece of memory: hundreds of thousands of small ones would keep the garbage collector busy at every start.
+	// All tokens lie in one piece of memory: hundreds of thousands of small ones would keep
+	// the garbage collector busy at every start.
 	start := len(t.arena)
 	var ok bool
 	if t.arena, ok = unalphabet(t.arena, token); !ok {

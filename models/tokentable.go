@@ -5,16 +5,17 @@ import (
 	"hash/maphash"
 )
 
-// tokenTable finds tokens' ids by their bytes. It is Go's map for a vocabulary that is filled once, at every start: open addressing
-// with linear probing (Knuth, "The Art of Computer Programming", volume 3, section 6.4, algorithm L), at most half full, which takes
-// a quarter of the time. The zero value holds nothing.
+// tokenTable finds tokens' ids by their bytes. It is Go's map for a vocabulary that is filled once, at every start:
+// open addressing with linear probing (Knuth, "The Art of Computer Programming", volume 3, section 6.4, algorithm L),
+// at most half full, which takes a quarter of the time. The zero value holds nothing.
 type tokenTable struct {
 	seed  maphash.Seed
 	slots []tokenSlot // a power of two of them
 	used  int
 }
 
-// tokenSlot is one token: some bits of its hash, so that hardly any other's bytes are looked at, and its id plus one, or 0 for none.
+// tokenSlot is one token: some bits of its hash, so that hardly any other's bytes are
+// looked at, and its id plus one, or 0 for none.
 type tokenSlot struct {
 	hash uint32
 	next int32
@@ -38,8 +39,8 @@ func (t *tokenTable) find(token []byte, tokens [][]byte) (id int32, ok bool) {
 	return slot.next - 1, slot.next > 0
 }
 
-// add adds a token under its id, and reports whether it is new; if not, nothing changes. tokens[id] is not looked at before the
-// next call.
+// add adds a token under its id, and reports whether it is new; if not, nothing changes.
+// tokens[id] is not looked at before the next call.
 func (t *tokenTable) add(token []byte, id int32, tokens [][]byte) bool {
 	if 2*t.used >= len(t.slots) {
 		t.grow(tokens)

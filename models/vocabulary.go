@@ -47,8 +47,8 @@ func eachToken(object []byte, visit func(token string, id int32) error) error {
 	}
 }
 
-// eachMerge calls visit for every pair in a JSON list: of strings with a space between the two, as files had them at first, or of
-// lists of two.
+// eachMerge calls visit for every pair in a JSON list: of strings with a space between the two, as
+// files had them at first, or of lists of two.
 func eachMerge(list []byte, visit func(i int, left, right string) error) error {
 	s := vocabularyScanner{list, 0}
 	if !s.next('[') {

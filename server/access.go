@@ -11,12 +11,12 @@ import (
 	"hark/access"
 )
 
-// keyProtocol begins the WebSocket subprotocol in which browsers, which can't set headers there, send a key to OpenAI's realtime
-// API (its guide "Realtime API with WebSocket").
+// keyProtocol begins the WebSocket subprotocol in which browsers, which can't set headers there, send a key to OpenAI's
+// realtime API (its guide "Realtime API with WebSocket").
 const keyProtocol = "openai-insecure-api-key."
 
-// requestKey returns the API key of a request, "" if it has none: of X-Api-Key, of Authorization with Bearer or, as Deepgram's
-// clients have it, Token, or of a subprotocol of the WebSocket that it asks for.
+// requestKey returns the API key of a request, "" if it has none: of X-Api-Key, of Authorization with Bearer or, as
+// Deepgram's clients have it, Token, or of a subprotocol of the WebSocket that it asks for.
 func requestKey(r *http.Request) string {
 	if key := strings.TrimSpace(r.Header.Get("X-Api-Key")); key != "" {
 		return key
@@ -124,8 +124,8 @@ func (s *Server) charge(name string, audio time.Duration) {
 	}
 }
 
-// rateHeaders are the names of a kind's headers behind x-ratelimit-limit-, -remaining- and -reset-: OpenAI's for requests; Groq's
-// API has the ones for audio.
+// rateHeaders are the names of a kind's headers behind x-ratelimit-limit-, -remaining- and -reset-: OpenAI's for
+// requests; Groq's API has the ones for audio.
 var rateHeaders = map[access.Kind]string{access.Requests: "requests", access.Audio: "audio-seconds"}
 
 // setLimitHeaders tells what a caller may still send, as it is when his request is let in.
@@ -138,7 +138,8 @@ func setLimitHeaders(h http.Header, left map[access.Kind]access.Standing) {
 	}
 }
 
-// overLimit is for a request beyond its caller's limits. A place that comes within the time that all clients obey is worth waiting for.
+// overLimit is for a request beyond its caller's limits. A place that comes within the time
+// that all clients obey is worth waiting for.
 func overLimit(limit *access.LimitError) *apiError {
 	e := &apiError{status: http.StatusTooManyRequests, code: "rate_limit_exceeded", retry: retrySoon, wait: limit.Wait, cause: limit}
 	again := "try again when one of them has ended"

@@ -11,7 +11,8 @@ import (
 	"hark/engine"
 )
 
-// adapter answers one call of another server's API. What lies between its fields and its answer is the same for all calls.
+// adapter answers one call of another server's API. What lies between its fields and
+// its answer is the same for all calls.
 type adapter interface {
 	// translate replaces the fields of the upload by hark's, of which query are more. What it leaves out it says to w.
 	translate(up *upload, query url.Values, w *warner) error

@@ -9,20 +9,21 @@ import (
 	"hark/engine"
 )
 
-// AutoModel is the name under which two models work together: a Parakeet hears everything, and what it is unsure of, or can't hear at
-// all, a Whisper hears again.
+// AutoModel is the name under which two models work together: a Parakeet hears everything, and what it is unsure of, or
+// can't hear at all, a Whisper hears again.
 const AutoModel = "auto"
 
-// minSureness is the mean log-probability of a window's tokens below which a Parakeet is not believed. The trained Parakeet that could be
-// had knows 95 words: where it hears them its windows are above -0.03, with one exception of -0.13 at twice the usual speed; other
-// people's speech, of which it makes nonsense, is below -0.149 in each of 35 clips.
+// minSureness is the mean log-probability of a window's tokens below which a Parakeet is not believed.
+// The trained Parakeet that could be had knows 95 words: where it hears them its windows are above -0.03,
+// with one exception of -0.13 at twice the usual speed; other people's speech, of which it makes
+// nonsense, is below -0.149 in each of 35 clips.
 const minSureness = -0.14
 
 // errNoPair says that "auto" lacks one of its models.
 var errNoPair = errors.New("no Parakeet and Whisper are served together")
 
-// pair is the first Parakeet and the first Whisper that are served. What a model is is known once it has been loaded: those that have not
-// been are loaded until there is one of each. Neither is kept loaded by that.
+// pair is the first Parakeet and the first Whisper that are served. What a model is is known once it has been loaded:
+// those that have not been are loaded until there is one of each. Neither is kept loaded by that.
 func (t *Transcriber) pair(ctx context.Context) (quick, careful engine.ModelInfo, err error) {
 	for _, name := range t.cfg.Auto {
 		info, ok := t.models.Known(name)
@@ -47,8 +48,8 @@ func (t *Transcriber) pair(ctx context.Context) (quick, careful engine.ModelInfo
 	return quick, careful, errNoPair
 }
 
-// transcribeAuto has two models transcribe an input together. They are used one after the other, never both at once, since there may be
-// memory for one only.
+// transcribeAuto has two models transcribe an input together. They are used one after the other, never both at
+// once, since there may be memory for one only.
 func (t *Transcriber) transcribeAuto(ctx context.Context, in Input) (*Transcript, error) {
 	quick, careful, err := t.pair(ctx)
 	if err != nil {
@@ -177,7 +178,8 @@ func (t *Transcriber) hearDoubtful(ctx context.Context, careful engine.ModelInfo
 	return all, nil
 }
 
-// stretch is windows of one channel that overlap, each the next. They are judged together, so that no segment belongs to two.
+// stretch is windows of one channel that overlap, each the next. They are judged
+// together, so that no segment belongs to two.
 type stretch struct {
 	spans    []engine.Span
 	strand   *strand
@@ -195,7 +197,8 @@ type judged struct {
 	doubtful    []engine.Span // of the other stretches
 }
 
-// judge divides each channel into stretches, and gives it its tracks: those of the quick model before all of the careful one's.
+// judge divides each channel into stretches, and gives it its tracks: those of the
+// quick model before all of the careful one's.
 func (p *prepared) judge(h *hearing) []*judged {
 	channels := make([]*judged, len(p.channels))
 	for c, spans := range p.channels {

@@ -12,8 +12,8 @@ import (
 	"hark/engine"
 )
 
-// newPair is a transcriber with a Whisper and a Parakeet, unless one is left out. The Parakeet knows English and German and is sure of every
-// other window.
+// newPair is a transcriber with a Whisper and a Parakeet, unless one is left out. The Parakeet knows English and
+// German and is sure of every other window.
 func newPair(t *testing.T, names ...string) (tr *Transcriber, quick, careful *fakeModel) {
 	t.Helper()
 	quick, careful = newFakeModel("quick"), newFakeModel("careful")

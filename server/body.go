@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// minUploadRate is how many bytes a second a body must bring, on average over its idle time, so that a byte now and then doesn't keep
-// a place for an hour. Speech at the lowest rate of any codec here is several times that.
+// minUploadRate is how many bytes a second a body must bring, on average over its idle time, so that a byte now and
+// then doesn't keep a place for an hour. Speech at the lowest rate of any codec here is several times that.
 const minUploadRate = 100
 
-// body reads a request's body under two time limits, for standing still and in all, which the link enforces: a
-// read beyond them fails with os.ErrDeadlineExceeded. Only time that is spent waiting for the client counts as standing still.
+// body reads a request's body under two time limits, for standing still and in all, which the link
+// enforces: a read beyond them fails with os.ErrDeadlineExceeded. Only time that is spent waiting
+// for the client counts as standing still.
 type body struct {
 	r        io.Reader
 	rc       *http.ResponseController

@@ -15,9 +15,9 @@ var chunkingMembers = []string{
 	"chunking_strategy[silence_duration_ms]",
 }
 
-// parseChunking checks chunking_strategy: "auto", or an object as JSON or as bracketed fields. Recordings are always cut at silence, which
-// is what auto and server_vad ask for. An object's figures are not used: windows are cut for the model, nearly as long as it takes them,
-// and not at each pause that is long enough for somebody else's.
+// parseChunking checks chunking_strategy: "auto", or an object as JSON or as bracketed fields. Recordings are always
+// cut at silence, which is what auto and server_vad ask for. An object's figures are not used: windows are cut for the
+// model, nearly as long as it takes them, and not at each pause that is long enough for somebody else's.
 func (v *wishes) parseChunking(f fields, d dialect) error {
 	kind, err := f.text("chunking_strategy")
 	if err != nil {
@@ -45,7 +45,8 @@ func (v *wishes) parseChunking(f fields, d dialect) error {
 	return nil
 }
 
-// parseChunkingObject returns the type of a chunking_strategy in JSON, and which members it has that are known; it notes the others.
+// parseChunkingObject returns the type of a chunking_strategy in JSON, and which members it
+// has that are known; it notes the others.
 func (v *wishes) parseChunkingObject(text string) (kind string, given []string, err error) {
 	var members map[string]any
 	err = json.Unmarshal([]byte(text), &members)

@@ -51,7 +51,8 @@ func TestManyAtOnce(t *testing.T) {
 	wantEmpty(t, ts.cfg.SpoolDir)
 }
 
-// TestFlood sends far more than the server holds: each request gets an answer, a transcript or a 429, and no broken link.
+// TestFlood sends far more than the server holds: each request gets an answer, a
+// transcript or a 429, and no broken link.
 func TestFlood(t *testing.T) {
 	ts := newTestServer(t, func(c *Config) { c.MaxPending = 8 })
 	clip := speechWAV(1, 1)
@@ -166,7 +167,8 @@ func TestHangUpWhileSending(t *testing.T) {
 	wantEmpty(t, ts.cfg.SpoolDir)
 }
 
-// serveHere runs Serve on a link of its own and returns its address, a function that begins the stop, and Serve's result.
+// serveHere runs Serve on a link of its own and returns its address, a function that
+// begins the stop, and Serve's result.
 func serveHere(t *testing.T, change func(*Config)) (ts *testServer, stop func(), ended chan error) {
 	t.Helper()
 	model := newFakeModel("fake")

@@ -45,9 +45,9 @@ type Config struct {
 	// MaxDuration is the longest audio of one request. Default 6 h. What it decodes to takes 230 MB an hour.
 	MaxDuration time.Duration
 
-	// SpoolDir is where uploads beyond SpoolThreshold lie while they are read, and the decoded audio that is not kept in memory
-	// until it's transcribed. Default: the system's folder for
-	// temporary files. The files have no name there where the system allows that, so that nothing is left after a crash.
+	// SpoolDir is where uploads beyond SpoolThreshold lie while they are read, and the decoded audio that is not kept
+	// in memory until it's transcribed. Default: the system's folder for temporary files. The files have no name there
+	// where the system allows that, so that nothing is left after a crash.
 	SpoolDir string
 
 	// SpoolThreshold is how many bytes of an upload stay in memory. Default 8 MiB.
@@ -61,8 +61,8 @@ type Config struct {
 	// are the server's own. Its QueueLimit defaults to MaxPending.
 	Scheduling batcher.Config
 
-	// MaxDecodedBytes is how much decoded audio may lie in memory, in bytes. Of one upload four minutes do; the rest, and what
-	// has no room within the bound, lies in files in SpoolDir. Default 2 GiB, about 9 h of audio.
+	// MaxDecodedBytes is how much decoded audio may lie in memory, in bytes. Of one upload four minutes do; the rest,
+	// and what has no room within the bound, lies in files in SpoolDir. Default 2 GiB, about 9 h of audio.
 	MaxDecodedBytes int64
 
 	// FFmpeg decodes the files that hark does not decode itself. nil: they are refused.
@@ -75,8 +75,8 @@ type Config struct {
 	// WriteTimeout is how long a client may take to read its answer. Default 2 min.
 	WriteTimeout time.Duration
 
-	// MaxLive is how many live sessions may be open at once; further ones are answered with 429. Each may hold five minutes of sound
-	// that wait to be transcribed, 19 MB. Default 64.
+	// MaxLive is how many live sessions may be open at once; further ones are answered with 429. Each may hold five
+	// minutes of sound that wait to be transcribed, 19 MB. Default 64.
 	MaxLive int
 
 	// MaxLiveTime is the longest that a live session may last. Default 2 h.
@@ -91,28 +91,32 @@ type Config struct {
 	// ProtectProbes and ProtectMetrics ask for a key for /healthz and /readyz, and for /metrics, too.
 	ProtectProbes, ProtectMetrics bool
 
-	// CORSOrigins are the origins of the pages that browsers let use the server, "https://example.org", or "*" for any. Default: none
-	// where keys are set, else those of this machine.
+	// CORSOrigins are the origins of the pages that browsers let use the server, "https://example.org", or "*" for any.
+	// Default: none where keys are set, else those of this machine.
 	CORSOrigins []string
 
-	// Jobs keeps what is accepted to be done later. nil: nothing is. It stays the caller's and is to be closed after the server.
+	// Jobs keeps what is accepted to be done later. nil: nothing is. It stays the caller's
+	// and is to be closed after the server.
 	Jobs *jobs.Store
 
-	// JobsOff is why Jobs is nil, for who asks for a job, in words that follow a comma: "since its folder can't be written to".
+	// JobsOff is why Jobs is nil, for who asks for a job, in words that follow a comma:
+	// "since its folder can't be written to".
 	JobsOff string
 
 	// WebhookKeys sign the calls that tell of jobs that are over. They must be set where Jobs is.
 	WebhookKeys jobs.Keys
 
-	// FetchPrivate lets requests name files by URLs, and webhooks, on this machine and in private networks. Metadata services
-	// are refused even so.
+	// FetchPrivate lets requests name files by URLs, and webhooks, on this machine and in private
+	// networks. Metadata services are refused even so.
 	FetchPrivate bool
 
-	// ShutdownGrace is how long Serve lets requests finish once it is told to stop. Default 30 s; negative means not at all.
+	// ShutdownGrace is how long Serve lets requests finish once it is told to stop.
+	// Default 30 s; negative means not at all.
 	ShutdownGrace time.Duration
 }
 
-// Validate returns an error that says which setting can't be used, in words for whoever runs the server, or nil. New calls it.
+// Validate returns an error that says which setting can't be used, in words for
+// whoever runs the server, or nil. New calls it.
 func (c Config) Validate() error {
 	if err := checkServed(c.Models); err != nil {
 		return err

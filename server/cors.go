@@ -45,7 +45,8 @@ func (s *Server) cors(next http.Handler) http.Handler {
 	})
 }
 
-// preflight allows what a page asks for, and whatever else the API knows. No header is worth keeping from a page that may call at all.
+// preflight allows what a page asks for, and whatever else the API knows. No header is worth
+// keeping from a page that may call at all.
 func preflight(h, asked http.Header) {
 	headers := corsHeaders
 	if more := asked.Get("Access-Control-Request-Headers"); more != "" {
@@ -59,8 +60,8 @@ func preflight(h, asked http.Header) {
 	}
 }
 
-// allowedOrigins tells which pages may call; nil: none. Unless it is set, those of this machine may call a server without keys: any
-// other could read what is transcribed there.
+// allowedOrigins tells which pages may call; nil: none. Unless it is set, those of this machine may call a server
+// without keys: any other could read what is transcribed there.
 func allowedOrigins(origins []string, keys bool) func(origin string) bool {
 	switch {
 	case slices.Contains(origins, "*"):

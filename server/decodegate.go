@@ -12,8 +12,8 @@ import (
 	"hark/engine"
 )
 
-// decodeGate bounds what decoding takes of the machine: how many decode at once, clips and recordings apart, and how many
-// bytes of decoded audio lie in memory. What has no room there goes to files.
+// decodeGate bounds what decoding takes of the machine: how many decode at once, clips and recordings apart, and how
+// many bytes of decoded audio lie in memory. What has no room there goes to files.
 type decodeGate struct {
 	clips, recordings chan struct{} // a token for each that decodes
 
@@ -69,7 +69,8 @@ func (t *Transcriber) clipFirst(ctx context.Context, audio any, decode func(limi
 	return inPlace(ctx, t.gate.recordings, audio, t.clipsCompute, func() error { return decode(limit) })
 }
 
-// clipsCompute returns a channel that is closed when the batch of clips ends that the CPU computes now; nil if it computes none.
+// clipsCompute returns a channel that is closed when the batch of clips ends that the
+// CPU computes now; nil if it computes none.
 func (t *Transcriber) clipsCompute() (ended <-chan struct{}) {
 	if !t.onCPU.Load() {
 		return nil // decoding takes nothing from the device
@@ -85,8 +86,8 @@ type decodePlace struct {
 	since time.Time                      // when the work last went on
 }
 
-// Decoding a recording gives way to a batch of clips on the same cores for up to so many times as long as it has just worked,
-// so that clips do not pay for it; it still gets on if there are nothing but clips.
+// Decoding a recording gives way to a batch of clips on the same cores for up to so many times as long as it has just
+// worked, so that clips do not pay for it; it still gets on if there are nothing but clips.
 const (
 	givesWayAfter = 2 * time.Millisecond // of work, which is not worth a pause before
 	givesWayTimes = 4

@@ -48,8 +48,8 @@ type Decoding struct {
 	err    error
 }
 
-// Decode begins to decode audio. failed, if not nil, is told what is wrong with the audio as soon as that is known, unless
-// ctx has ended.
+// Decode begins to decode audio. failed, if not nil, is told what is wrong with the audio as
+// soon as that is known, unless ctx has ended.
 func (t *Transcriber) Decode(ctx context.Context, audio io.ReadSeeker, c Choice, failed func(error)) *Decoding {
 	ctx, cancel := context.WithCancel(ctx)
 	d := &Decoding{choice: c, cancel: cancel, done: make(chan struct{})}

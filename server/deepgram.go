@@ -33,8 +33,8 @@ var deepgramIgnored = []string{
 	"custom_topic", "custom_topic_mode", "custom_intent", "custom_intent_mode", "encoding", "sample_rate", "channels",
 }
 
-// deepgramModels begin the names of Deepgram's models, which mean the default one, unless Config.NoAliases is set or one of that name is
-// served.
+// deepgramModels begin the names of Deepgram's models, which mean the default one, unless
+// Config.NoAliases is set or one of that name is served.
 var deepgramModels = []string{"nova", "enhanced", "base", "whisper", "flux"}
 
 func (s *Server) newDeepgram() adapter {
@@ -120,7 +120,8 @@ func (c *deepgram) translateFlags(theirs, f fields) error {
 	return nil
 }
 
-// deepgramKeywords are the terms to expect, of both names that they have had, without how much they count: keywords=term:2.
+// deepgramKeywords are the terms to expect, of both names that they have had, without
+// how much they count: keywords=term:2.
 func deepgramKeywords(theirs fields) (words []string) {
 	for _, word := range slices.Concat(theirs["keyterm"], theirs["keywords"]) {
 		if term, boost, ok := strings.Cut(word, ":"); ok {

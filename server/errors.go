@@ -20,8 +20,8 @@ import (
 	"hark/jobs"
 )
 
-// statusClientGone is what the log and the metrics say of a request whose client hung up; the link is aborted without an answer.
-// The number is nginx's (ngx_http_request.h, NGX_HTTP_CLIENT_CLOSED_REQUEST).
+// statusClientGone is what the log and the metrics say of a request whose client hung up; the link is aborted without
+// an answer. The number is nginx's (ngx_http_request.h, NGX_HTTP_CLIENT_CLOSED_REQUEST).
 const statusClientGone = 499
 
 // apiError is an error as the wire shows it.
@@ -54,11 +54,12 @@ const (
 	retryNever                      // x-should-retry: false
 )
 
-// Retry-After lies between these, in seconds, at random, so that those refused together don't come back together. 8 s is
-// the most that all official clients obey: Go's caps there, Node's goes back to its own shorter wait above 60 s.
+// Retry-After lies between these, in seconds, at random, so that those refused together don't come back together. 8 s
+// is the most that all official clients obey: Go's caps there, Node's goes back to its own shorter wait above 60 s.
 const minRetrySeconds, maxRetrySeconds = 2, 8
 
-// retrySeconds is when to come back: when a place is known to come, else at random, but no later than the queue as it is now would take.
+// retrySeconds is when to come back: when a place is known to come, else at random, but no
+// later than the queue as it is now would take.
 func (e *apiError) retrySeconds() int {
 	if e.wait > 0 {
 		return int(upToSeconds(e.wait).Seconds())
@@ -86,9 +87,9 @@ func badField(param, code, format string, args ...any) *apiError {
 	return &apiError{status: http.StatusBadRequest, code: code, param: param, message: fmt.Sprintf(format, args...)}
 }
 
-// describe maps any error of a request to what the wire shows. ctx is the request's. It ends when the client has hung up, or, where
-// that can't be told apart, only closed its half of the link or sent too slowly. So what was wrong anyhow is still told; all else is
-// put down to the hang-up.
+// describe maps any error of a request to what the wire shows. ctx is the request's. It ends when the client has hung
+// up, or, where that can't be told apart, only closed its half of the link or sent too slowly. So what was wrong anyhow
+// is still told; all else is put down to the hang-up.
 func describe(ctx context.Context, err error) *apiError {
 	e := explain(err)
 	var api *apiError

@@ -295,7 +295,8 @@ func TestHandlerPanic(t *testing.T) {
 	}
 }
 
-// letIn asks with a deadline that is longer each time until it's let in, as it is where it's longer than what the warm-up took.
+// letIn asks with a deadline that is longer each time until it's let in, as it is
+// where it's longer than what the warm-up took.
 func letIn(ask func(deadline string) *answer) (a *answer) {
 	for ms := 100; ms < 60_000; ms *= 2 {
 		if a = ask(strconv.Itoa(ms)); a.status != 429 {
@@ -324,7 +325,8 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestPredictedWait: what can't be done in time, or would wait for too long, is refused at once, with the wait in the body.
+// TestPredictedWait: what can't be done in time, or would wait for too long, is
+// refused at once, with the wait in the body.
 func TestPredictedWait(t *testing.T) {
 	ts := newTestServer(t, func(c *Config) { c.Scheduling.QueueLimit = 1 })
 	hold := make(chan struct{})

@@ -46,9 +46,9 @@ func onWire(e *apiError, err error) *wireError {
 	return body
 }
 
-// fail answers with an error and notes it for the request's log line. If the body has not been read to its end, it lingers
-// so that the client gets to read the answer, then closes the link. To a client that is gone it writes nothing: observe
-// aborts the link.
+// fail answers with an error and notes it for the request's log line. If the body has not been read to its end,
+// it lingers so that the client gets to read the answer, then closes the link. To a client that is gone it
+// writes nothing: observe aborts the link.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e := describe(r.Context(), err)
 	rec := recordOf(r)
@@ -91,8 +91,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// A client that still sends when its link is closed gets a reset and may lose the answer. So some of what it sends is read
-// and dropped first.
+// A client that still sends when its link is closed gets a reset and may lose the answer. So some of
+// what it sends is read and dropped first.
 const (
 	lingerTime  = 2 * time.Second
 	lingerBytes = 64 << 20

@@ -9,8 +9,8 @@ import (
 // errEventsGone says that a stream can't go on from where it was left: its first events are not kept any more.
 var errEventsGone = errors.New("these events are not kept any more")
 
-// eventLog is the events of one stream, numbered from 1, and their end. One writes and any number read, each at its own pace; it holds
-// at most so many bytes, beside the last event, and forgets the oldest first.
+// eventLog is the events of one stream, numbered from 1, and their end. One writes and any number read, each at its own
+// pace; it holds at most so many bytes, beside the last event, and forgets the oldest first.
 type eventLog struct {
 	most int
 

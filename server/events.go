@@ -7,10 +7,10 @@ import (
 	"hark/engine"
 )
 
-// transcriptEvents makes the events of a stream of what is heard, each a JSON object with its "type", as OpenAI's API has them:
-// transcript.text.delta for every segment that says something, in what was asked for with segments transcript.text.segment behind
-// it, and transcript.text.done in the end. The deltas joined are the text of the last. The same segments give the same events,
-// however they come.
+// transcriptEvents makes the events of a stream of what is heard, each a JSON object with its "type", as OpenAI's API
+// has them: transcript.text.delta for every segment that says something, in what was asked for with segments
+// transcript.text.segment behind it, and transcript.text.done in the end. The deltas joined are the text of the last.
+// The same segments give the same events, however they come.
 type transcriptEvents struct {
 	format   Format
 	detail   Detail

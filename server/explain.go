@@ -17,13 +17,13 @@ type explanation struct {
 	*FileReport
 	// Model is the one that the request would go to.
 	Model string `json:"model"`
-	// Predicted is how long its answer would take by what is waiting now, once the file is decoded. It's not there while
-	// nothing has been measured yet, or the model is not loaded.
+	// Predicted is how long its answer would take by what is waiting now, once the file is decoded. It's not there
+	// while nothing has been measured yet, or the model is not loaded.
 	Predicted *float64 `json:"predicted_wait_ms,omitempty"`
 }
 
-// explain takes an upload in the way of /v1/transcribe, fields and all, and says what it is and what it would cost. A file
-// that /v1/transcribe would refuse is refused in the same words.
+// explain takes an upload in the way of /v1/transcribe, fields and all, and says what it is and what it would cost. A
+// file that /v1/transcribe would refuse is refused in the same words.
 func (s *Server) explain(_ http.ResponseWriter, r *http.Request) (*reply, error) {
 	up, err := s.receive(r, dialect{})
 	if err != nil {
@@ -56,8 +56,8 @@ func (s *Server) explain(_ http.ResponseWriter, r *http.Request) (*reply, error)
 	return &reply{header: h, contentType: "application/json", text: text}, nil
 }
 
-// Explain decodes an input as Transcribe would and reports what is in it. The model is not loaded for that: until it is, windows are
-// counted as Whisper takes them. Errors are those of audioprep.Decode.
+// Explain decodes an input as Transcribe would and reports what is in it. The model is not loaded for that: until it
+// is, windows are counted as Whisper takes them. Errors are those of audioprep.Decode.
 func (t *Transcriber) Explain(ctx context.Context, in Input, label audioprep.Label) (*FileReport, error) {
 	window := maxClipSamples
 	if info, ok := t.models.Known(in.Model); ok {
@@ -77,8 +77,8 @@ func (t *Transcriber) Explain(ctx context.Context, in Input, label audioprep.Lab
 	return NewFileReport(inspection, nil), nil
 }
 
-// InspectFile reports a file without a server, with windows as Whisper takes them. Where nothing can be heard in it, the report
-// comes with the error, as far as anything was found; for other errors it is nil.
+// InspectFile reports a file without a server, with windows as Whisper takes them. Where nothing can be heard in it,
+// the report comes with the error, as far as anything was found; for other errors it is nil.
 func InspectFile(ctx context.Context, audio io.ReadSeeker, opt audioprep.Options, label audioprep.Label) (*FileReport, error) {
 	inspection, err := audioprep.Inspect(ctx, audio, opt, label, maxClipSamples)
 	var found *audioprep.DecodeError

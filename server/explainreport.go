@@ -8,12 +8,13 @@ import (
 	"hark/batcher"
 )
 
-// FileReport says what is known of an audio file. It is what /v1/explain and hark inspect --json answer with, and the object
-// "file" beside "error" where a file is refused (400, 413 for its length, 415): there it holds what had been found until
-// then. bytes, duration_s and faults are always there, the rest where it is known.
+// FileReport says what is known of an audio file. It is what /v1/explain and hark inspect --json answer with, and the
+// object "file" beside "error" where a file is refused (400, 413 for its length, 415): there it holds what had been
+// found until then. bytes, duration_s and faults are always there, the rest where it is known.
 type FileReport struct {
 	Bytes int64 `json:"bytes"`
-	// Container and Codec are named as audioprep.Info has them. Decoder is what decoded the file if hark did not: "ffmpeg 5.1.9".
+	// Container and Codec are named as audioprep.Info has them. Decoder is what decoded
+	// the file if hark did not: "ffmpeg 5.1.9".
 	Container  string `json:"container,omitempty"`
 	Codec      string `json:"codec,omitempty"`
 	Decoder    string `json:"decoder,omitempty"`
@@ -24,13 +25,14 @@ type FileReport struct {
 	Tracks []TrackReport `json:"tracks,omitempty"`
 	// Duration is what was decoded, in seconds. Where the file is too long, it's at least so long.
 	Duration float64 `json:"duration_s"`
-	// Loudness is integrated (ITU-R BS.1770, LUFS), Peak the largest sample in dB of full scale. Neither is there for silence.
+	// Loudness is integrated (ITU-R BS.1770, LUFS), Peak the largest sample in dB of full
+	// scale. Neither is there for silence.
 	Loudness *float64 `json:"loudness_lufs,omitempty"`
 	Peak     *float64 `json:"peak_dbfs,omitempty"`
 	// Speech is the part of the file, 0 to 1, in which speech was found.
 	Speech *float64 `json:"speech_share,omitempty"`
-	// Lane is where a request with this file would wait, CostMillis what the batcher would count it as, and Windows how many
-	// pieces the model would be given: none of silence.
+	// Lane is where a request with this file would wait, CostMillis what the batcher would count it as, and Windows how
+	// many pieces the model would be given: none of silence.
 	Lane       string `json:"lane,omitempty"`
 	CostMillis *int64 `json:"cost_ms,omitempty"`
 	Windows    *int   `json:"windows,omitempty"`

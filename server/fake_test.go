@@ -261,8 +261,8 @@ func hashOf(samples []float32) string {
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 
-// speechWAV is a 16-bit mono WAV at 16 kHz that passes for speech: a gliding buzz with a moving formant, in syllables. The
-// seed makes it differ.
+// speechWAV is a 16-bit mono WAV at 16 kHz that passes for speech: a gliding buzz with a moving
+// formant, in syllables. The seed makes it differ.
 func speechWAV(seconds float64, seed int) []byte {
 	n := int(seconds * engine.SampleRate)
 	pcm := make([]int16, n)

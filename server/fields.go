@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// fields are a request's form or query fields by name. Lists are sent as "x[]", "x[0]" or "x" and kept as "x"; an object's
-// members are sent as "x[member]" and kept so.
+// fields are a request's form or query fields by name. Lists are sent as "x[]", "x[0]" or "x" and kept as "x"; an
+// object's members are sent as "x[member]" and kept so.
 type fields map[string][]string
 
 // knownFields are the fields that the server reads, and whether they are lists.
@@ -47,8 +47,8 @@ func baseName(name string) string {
 	return base
 }
 
-// plainName is the name under which a field is kept: without "[]", and for a list without "[0]", as PHP, Rails and the qs
-// package for JavaScript write it.
+// plainName is the name under which a field is kept: without "[]", and for a list without "[0]", as PHP, Rails
+// and the qs package for JavaScript write it.
 func plainName(name string) string {
 	name = strings.TrimSuffix(name, "[]")
 	base, index, _ := strings.Cut(name, "[")
@@ -101,7 +101,8 @@ func (f fields) unknown() []string {
 	return names
 }
 
-// text returns a single field's value without the space around it, "" if it's missing. Two different values are an error.
+// text returns a single field's value without the space around it, "" if it's missing.
+// Two different values are an error.
 func (f fields) text(name string) (string, error) {
 	values := f[name]
 	if len(values) == 0 {
@@ -115,7 +116,8 @@ func (f fields) text(name string) (string, error) {
 	return strings.TrimSpace(values[0]), nil
 }
 
-// list returns a list field's values without empty ones and without the space around them. One value may be a JSON array.
+// list returns a list field's values without empty ones and without the space around
+// them. One value may be a JSON array.
 func (f fields) list(name string) []string {
 	var all []string
 	for _, v := range f.rawList(name) {

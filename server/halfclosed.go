@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// A client that has sent its request may close its half of the link and wait for the answer. net/http ends the request's
-// context for that as for a hang-up, and the end of what is received looks the same. What tells them apart is what becomes of
-// something that is sent: nobody takes it at a link that is closed, which is answered with a reset.
+// A client that has sent its request may close its half of the link and wait for the answer. net/http ends the
+// request's context for that as for a hang-up, and the end of what is received looks the same. What tells them apart is
+// what becomes of something that is sent: nobody takes it at a link that is closed, which is answered with a reset.
 
 // probe is sent for that. A client passes it over before an answer, as often as it comes (RFC 9110, section 15.2.1).
 const probe = "HTTP/1.1 100 Continue\r\n\r\n"
@@ -19,8 +19,9 @@ const probe = "HTTP/1.1 100 Continue\r\n\r\n"
 // probeEvery is how often a reset is looked for.
 const probeEvery = 100 * time.Millisecond
 
-// probeAt says before which of these looks the probe is sent. Over TLS the end is told before the link is closed, and the client may still
-// take the first one. Go's client took no more than five answers of this kind before 1.23 (net/http, max1xxResponses).
+// probeAt says before which of these looks the probe is sent. Over TLS the end is told before the link is
+// closed, and the client may still take the first one. Go's client took no more than five answers of this kind
+// before 1.23 (net/http, max1xxResponses).
 var probeAt = []int{0, 2, 10, 50}
 
 type linkKey struct{}
@@ -38,8 +39,8 @@ type linkWatch struct {
 	mayBeHalf bool
 }
 
-// watchLink calls gone when a request's client is gone: when its context ends, unless only the client's half of the link was
-// closed behind a whole body. It must be stopped before the answer is written.
+// watchLink calls gone when a request's client is gone: when its context ends, unless only the client's half of the
+// link was closed behind a whole body. It must be stopped before the answer is written.
 func watchLink(r *http.Request, body *body, gone func()) *linkWatch {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {

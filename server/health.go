@@ -22,7 +22,8 @@ type readyModel struct {
 	Device string `json:"device,omitempty"`
 }
 
-// ready answers 200 when every model is loaded and warm, and 503 before, once the server stops, and when a device is lost.
+// ready answers 200 when every model is loaded and warm, and 503 before, once the
+// server stops, and when a device is lost.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	answer := readiness{Status: "ready", Models: []readyModel{}}
 	status := http.StatusOK

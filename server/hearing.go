@@ -17,8 +17,8 @@ type Piece struct {
 	engine.Kept
 }
 
-// hearing is a request while it is heard: windows that are done with, and the segments of its channels, merged by time as they become
-// final.
+// hearing is a request while it is heard: windows that are done with, and the segments of its
+// channels, merged by time as they become final.
 type hearing struct {
 	in Input
 

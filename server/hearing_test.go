@@ -46,8 +46,8 @@ func inJSON(t *testing.T, v any) string {
 	return string(b)
 }
 
-// TestHeardIsTheTranscript: what is told on the way is the transcript, to the byte, and so it is when any of the windows were heard
-// by an earlier run, of which none runs again.
+// TestHeardIsTheTranscript: what is told on the way is the transcript, to the byte, and so it is when any of the
+// windows were heard by an earlier run, of which none runs again.
 func TestHeardIsTheTranscript(t *testing.T) {
 	words, long := engine.Options{WordTimestamps: true}, speechWAV(100, 1)
 	for _, c := range []struct {

@@ -10,8 +10,8 @@ import (
 	"hark/engine"
 )
 
-// A request whose caller is gone leaves its batch at the next step, after its call has returned: until then its windows are
-// looked at. Samples in a mapped file go away with their PCM, so each window holds on to it.
+// A request whose caller is gone leaves its batch at the next step, after its call has returned: until then its windows
+// are looked at. Samples in a mapped file go away with their PCM, so each window holds on to it.
 
 // heldWindow is a window, the samples that it lies in and who is to know when it has ended.
 type heldWindow struct {

@@ -10,13 +10,15 @@ import (
 	"hark/engine"
 )
 
-// inference is POST /inference of whisper.cpp's server (its examples/server): a form of "file" and its own fields, every one optional.
+// inference is POST /inference of whisper.cpp's server (its examples/server): a form of
+// "file" and its own fields, every one optional.
 type inference struct {
 	step  float64 // temperature_inc
 	words bool    // of verbose_json
 }
 
-// Fields of whisper.cpp's that nothing is done with, since silence and doubtful text are told by the server's own measure here.
+// Fields of whisper.cpp's that nothing is done with, since silence and doubtful text
+// are told by the server's own measure here.
 var inferenceIgnored = []string{
 	"offset_n", "max_context", "max_len", "best_of", "beam_size", "audio_ctx", "word_thold", "entropy_thold", "logprob_thold", "no_speech_thold",
 	"debug_mode", "tinydiarize", "split_on_word", "carry_initial_prompt", "suppress_non_speech", "suppress_nst", "no_language_probabilities",

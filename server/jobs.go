@@ -10,8 +10,8 @@ import (
 	"hark/jobs"
 )
 
-// Bounds of running jobs. They share the device with all requests in the batcher's way; these keep their files and samples within what
-// a machine bears, and a few long recordings of one caller from holding up everybody else's jobs.
+// Bounds of running jobs. They share the device with all requests in the batcher's way; these keep their files and
+// samples within what a machine bears, and a few long recordings of one caller from holding up everybody else's jobs.
 const (
 	maxJobsRunning       = 16
 	maxRecordingsRunning = 4 // of these, unless their caller has none that runs
@@ -79,7 +79,8 @@ func (o *office) run() {
 	}
 }
 
-// startAll starts the jobs that may run now, and returns how long there is until another one may without anything else happening.
+// startAll starts the jobs that may run now, and returns how long there is until another
+// one may without anything else happening.
 func (o *office) startAll() (next time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -95,7 +96,8 @@ func (o *office) startAll() (next time.Duration) {
 	return next
 }
 
-// waiting are the jobs that could run, the oldest first, and how long there is until the next is one of them. The lock is held.
+// waiting are the jobs that could run, the oldest first, and how long there is until
+// the next is one of them. The lock is held.
 func (o *office) waiting(now time.Time) (list []*jobs.Job, next time.Duration) {
 	next = time.Hour
 	for _, j := range o.store.Unfinished() {
@@ -111,7 +113,8 @@ func (o *office) waiting(now time.Time) (list []*jobs.Job, next time.Duration) {
 	return list, next
 }
 
-// choose returns which of the jobs goes next: the oldest of those whose caller has the fewest that run; -1 if none may. The lock is held.
+// choose returns which of the jobs goes next: the oldest of those whose caller has the fewest
+// that run; -1 if none may. The lock is held.
 func (o *office) choose(waiting []*jobs.Job) int {
 	recordings := 0
 	callers := map[string]int{}

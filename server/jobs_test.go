@@ -166,7 +166,8 @@ func TestDocumentedJobs(t *testing.T) {
 	d.check(t, "GET", "/v1/jobs", off.get(t, "/v1/jobs"))
 }
 
-// FuzzStored: what may be read from the store, whoever wrote it, is a request and a transcript that answers can be made of, or an error.
+// FuzzStored: what may be read from the store, whoever wrote it, is a request and a transcript
+// that answers can be made of, or an error.
 func FuzzStored(f *testing.F) {
 	f.Add([]byte(`{"openai":true,"task":1,"fields":{"model":["fake"],"response_format":["srt"]},"url":"http://a.example/"}`))
 	f.Add([]byte(`{"Result":{"Language":"en","Segments":[{"Start":1,"End":2.5,"Text":" a","Tokens":[1],"Words":[{"Text":" a","Start":1,"End":2}]}]},"Duration":3}`))

@@ -26,8 +26,8 @@ func (s *Server) jobsOff() *apiError {
 	return e
 }
 
-// accept takes a request, to be done later. What can't be used is refused at once, as far as that shows in its fields and the beginning of
-// its audio; what it answers with 202 is on disk.
+// accept takes a request, to be done later. What can't be used is refused at once, as far as that shows in its fields
+// and the beginning of its audio; what it answers with 202 is on disk.
 func (o *office) accept(r *http.Request, d dialect) (*reply, error) {
 	s := o.server
 	key := r.Header.Get("Idempotency-Key")
@@ -87,7 +87,8 @@ func (o *office) accept(r *http.Request, d dialect) (*reply, error) {
 	return o.answer(r, j, wishes.warnings)
 }
 
-// receive stores a job's body, its audio where jobs have theirs. What there is of that, also beside an error, the caller drops.
+// receive stores a job's body, its audio where jobs have theirs. What there is of
+// that, also beside an error, the caller drops.
 func (o *office) receive(r *http.Request, d dialect) (up *upload, incoming *jobs.Incoming, err error) {
 	s := o.server
 	limit := min(s.cfg.MaxUploadBytes, o.store.MaxBytes())

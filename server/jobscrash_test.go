@@ -182,8 +182,9 @@ func stamped(wav []byte, number int) []byte {
 	return wav
 }
 
-// TestJobsSurviveCrashes kills a server at random moments under load: no job that was accepted is lost or done twice, no window that was
-// kept runs again, and who follows a job's events gets each of them once. HARK_LONG has it do so fifty times.
+// TestJobsSurviveCrashes kills a server at random moments under load: no job that was accepted is lost
+// or done twice, no window that was kept runs again, and who follows a job's events gets each of them
+// once. HARK_LONG has it do so fifty times.
 func TestJobsSurviveCrashes(t *testing.T) {
 	rounds := 3
 	if os.Getenv("HARK_LONG") != "" {

@@ -44,8 +44,9 @@ const tellProgressEvery = time.Second
 // eventPage is how many events are read from the store at once.
 const eventPage = 256
 
-// jobEvents streams what becomes of a job: all its events that the client has not seen, by their numbers, to the last one; and between
-// them, without a number, how it comes on. A client that comes back with Last-Event-ID misses nothing and gets nothing twice.
+// jobEvents streams what becomes of a job: all its events that the client has not seen, by their numbers, to
+// the last one; and between them, without a number, how it comes on. A client that comes back with
+// Last-Event-ID misses nothing and gets nothing twice.
 func (s *Server) jobEvents(w http.ResponseWriter, r *http.Request, j *jobs.Job) {
 	seen := r.Header.Get("Last-Event-ID")
 	if seen == "" {

@@ -52,7 +52,8 @@ func (o *office) transcript(id string) (*Transcript, *jobRequest, error) {
 // formFields are those that say how a result is shown, not what it is.
 var formFields = []string{"response_format", "timestamp_granularities", "include"}
 
-// jobResult answers with what a done job came to, as the call that made it would have, or in the form that the query says.
+// jobResult answers with what a done job came to, as the call that made it would have,
+// or in the form that the query says.
 func (s *Server) jobResult(w http.ResponseWriter, r *http.Request, j *jobs.Job) {
 	if !j.State.Over() {
 		w.Header().Set("Retry-After", pollAfter(s.jobs.report(j)))

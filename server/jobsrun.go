@@ -34,8 +34,8 @@ type jobRun struct {
 	failed error // why something could not be kept
 }
 
-// Attempts that come to nothing, before a job fails with what they failed with: those that end in an error of the server's, and those
-// that the process did not survive.
+// Attempts that come to nothing, before a job fails with what they failed with: those that end in an error of the
+// server's, and those that the process did not survive.
 const (
 	maxJobTries   = 4
 	maxJobCrashes = 200 // so many, since others that run beside the culprit are counted too
@@ -223,8 +223,8 @@ func (run *jobRun) keepPiece(p Piece) error {
 	return run.office.store.AddPiece(run.job.ID, text, time.Duration(run.done.Load()))
 }
 
-// keepText keeps the events of segments that are final. A run that goes on with an earlier one's pieces is told of its segments again, and
-// their events are the same.
+// keepText keeps the events of segments that are final. A run that goes on with an earlier one's pieces is told of its
+// segments again, and their events are the same.
 func (run *jobRun) keepText(segments []engine.Segment) error {
 	var fresh [][]byte
 	for i := range segments {
@@ -278,7 +278,8 @@ func (run *jobRun) fail(err error) error {
 	return nil
 }
 
-// hopeless reports whether a job would fail the same way once more: what is wrong lies in its request, or in the server for too long.
+// hopeless reports whether a job would fail the same way once more: what is wrong lies in
+// its request, or in the server for too long.
 func (run *jobRun) hopeless(err error) bool {
 	var (
 		busy    *batcher.BusyError

@@ -100,8 +100,8 @@ func TestModelGone(t *testing.T) {
 	}
 }
 
-// TestJobAcrossRestart stops a server amid a job: the next one goes on behind the windows that are done, and who follows its events
-// gets each of them once.
+// TestJobAcrossRestart stops a server amid a job: the next one goes on behind the windows that are done, and who
+// follows its events gets each of them once.
 func TestJobAcrossRestart(t *testing.T) {
 	dir := t.TempDir()
 	long := speechWAV(100, 1)

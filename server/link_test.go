@@ -122,8 +122,8 @@ func halfClosed(t *testing.T, ts *testServer, request string) (net.Conn, *bufio.
 	return conn, r
 }
 
-// TestWrongBodyOnHalfClosedLink: what is wrong with a body is told to a client that sends no more, and is what the log and the
-// metrics say.
+// TestWrongBodyOnHalfClosedLink: what is wrong with a body is told to a client that sends no more,
+// and is what the log and the metrics say.
 func TestWrongBodyOnHalfClosedLink(t *testing.T) {
 	clip := string(speechWAV(1, 1))
 	contentType, whole := form([]byte(clip), "model", "fake")
@@ -160,7 +160,8 @@ func TestWrongBodyOnHalfClosedLink(t *testing.T) {
 	}
 }
 
-// TestGoneIsAborted: a client that is gone, or can't be told from one, gets no answer, so that the link says what the log does.
+// TestGoneIsAborted: a client that is gone, or can't be told from one, gets no answer,
+// so that the link says what the log does.
 func TestGoneIsAborted(t *testing.T) {
 	ts := newTestServer(t, nil)
 	ts.model.set(func(m *fakeModel) { m.hold = make(chan struct{}) })

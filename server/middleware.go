@@ -40,8 +40,9 @@ type recordKey struct{}
 // recordOf returns the record of a request that came through the server's middleware.
 func recordOf(r *http.Request) *record { return r.Context().Value(recordKey{}).(*record) }
 
-// observe gives every request an id and a record, catches panics, and logs and counts the request when it ends. The link of
-// a client that is gone is aborted last: a handler that returns without an answer would have net/http send an empty 200.
+// observe gives every request an id and a record, catches panics, and logs and counts the request
+// when it ends. The link of a client that is gone is aborted last: a handler that returns without an
+// answer would have net/http send an empty 200.
 func (s *Server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
@@ -85,8 +86,8 @@ func requestID(r *http.Request) string {
 // keyCaller begins the names of callers with keys.
 const keyCaller = "key:"
 
-// caller tells callers apart without keeping their secrets: by the name of the key that was sent; a hash of it, where no keys
-// are set; else by the address.
+// caller tells callers apart without keeping their secrets: by the name of the key that was sent; a hash of it,
+// where no keys are set; else by the address.
 func caller(r *http.Request) string {
 	if who := recordOf(r).caller; who != nil {
 		return keyCaller + who.Name()

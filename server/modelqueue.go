@@ -123,7 +123,8 @@ func (t *Transcriber) Lost() error {
 	return nil
 }
 
-// Close admits no more and lets what is under way finish until ctx ends. It returns ctx's error if something had to be cut off.
+// Close admits no more and lets what is under way finish until ctx ends. It returns
+// ctx's error if something had to be cut off.
 func (t *Transcriber) Close(ctx context.Context) error {
 	t.mu.Lock()
 	t.closed = true

@@ -22,7 +22,8 @@ func preference(r *http.Request, name string) (value string, ok bool) {
 	return "", false
 }
 
-// prefersAsync reports whether a client would rather be answered at once and fetch the result later (RFC 7240, section 4.1).
+// prefersAsync reports whether a client would rather be answered at once and fetch the
+// result later (RFC 7240, section 4.1).
 func prefersAsync(r *http.Request) bool {
 	_, ok := preference(r, "respond-async")
 	return ok
@@ -31,7 +32,8 @@ func prefersAsync(r *http.Request) bool {
 // maxWait is the longest that a job is waited for: what the official clients wait for any answer.
 const maxWait = 10 * time.Minute
 
-// preferredWait is how long a client would rather wait for a job's result than be told where it will be (RFC 7240, section 4.3).
+// preferredWait is how long a client would rather wait for a job's result than be told
+// where it will be (RFC 7240, section 4.3).
 func preferredWait(r *http.Request) time.Duration {
 	text, _ := preference(r, "wait")
 	seconds, err := strconv.ParseUint(text, 10, 31)

@@ -69,7 +69,8 @@ func (p *prepared) heard(sequential bool) (s float64) {
 	return s
 }
 
-// plan makes the jobs, of channels that are kept apart one for each, and says what they cost in ms. A channel without speech has none.
+// plan makes the jobs, of channels that are kept apart one for each, and says what they cost
+// in ms. A channel without speech has none.
 func (p *prepared) plan(h *hearing, model engine.Model, in Input) (s *series, cost int64, err error) {
 	s = &series{hearing: h, model: model.Info(), audio: p.pcm, sequential: in.Options.Sequential}
 	for c, spans := range p.channels {

@@ -9,7 +9,8 @@ import (
 	"hark/batcher"
 )
 
-// queueReport is the answer of GET /v1/queue: for every model in use, who waits and for how long yet. It names no callers.
+// queueReport is the answer of GET /v1/queue: for every model in use, who waits and
+// for how long yet. It names no callers.
 type queueReport struct {
 	Models []modelReport `json:"models"`
 }

@@ -13,9 +13,9 @@ import (
 	"hark/live"
 )
 
-// Live transcription speaks OpenAI's Realtime API over a WebSocket, as far as it transcribes: sessions of type "transcription". What
-// is said below of events and fields is from its reference ("Realtime", client and server events) and its guides "Realtime
-// transcription" and "Realtime API with WebSocket".
+// Live transcription speaks OpenAI's Realtime API over a WebSocket, as far as it transcribes: sessions of type
+// "transcription". What is said below of events and fields is from its reference ("Realtime", client and server events)
+// and its guides "Realtime transcription" and "Realtime API with WebSocket".
 
 // The subprotocols of that API. Browsers also offer their key as one, which is not answered.
 const (
@@ -123,8 +123,8 @@ func wantsBeta(r *http.Request) bool {
 	return hasToken(r.Header, "OpenAI-Beta", "realtime=v1") || hasToken(r.Header, "Sec-WebSocket-Protocol", realtimeBetaProtocol)
 }
 
-// originAllowed reports whether the page that a browser names may connect. Browsers don't keep WebSockets of other origins
-// apart by themselves.
+// originAllowed reports whether the page that a browser names may connect. Browsers don't keep
+// WebSockets of other origins apart by themselves.
 func (s *Server) originAllowed(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {

@@ -26,7 +26,8 @@ const (
 	clearEvent      = "input_audio_buffer.clear"
 )
 
-// hear takes a text message. What is wrong with it is told, and the session lives on; the error that comes back ends it.
+// hear takes a text message. What is wrong with it is told, and the session lives on;
+// the error that comes back ends it.
 func (l *liveLink) hear(message []byte) error {
 	var e clientEvent
 	if err := json.Unmarshal(message, &e); err != nil {

@@ -16,7 +16,8 @@ import (
 	"hark/engine"
 )
 
-// FuzzLiveSettings holds what becomes of any session object to being usable and, told to the client and sent back, the same.
+// FuzzLiveSettings holds what becomes of any session object to being usable and, told
+// to the client and sent back, the same.
 func FuzzLiveSettings(f *testing.F) {
 	f.Add([]byte(`{"type":"transcription","include":["item.input_audio_transcription.logprobs"],"audio":{"input":{"format":{"type":"audio/pcm","rate":16000},"noise_reduction":{"type":"near_field"},"transcription":{"model":"fake","language":"pt-BR","prompt":"p","keywords":["k"],"delay":"low"},"turn_detection":{"type":"server_vad","threshold":0.3,"prefix_padding_ms":100,"silence_duration_ms":700}}}}`))
 	f.Add([]byte(`{"input_audio_format":"g711_ulaw","input_audio_transcription":{"model":"whisper-1"},"turn_detection":null,"input_audio_noise_reduction":null,"modalities":["text"]}`))

@@ -18,7 +18,8 @@ import (
 const (
 	// maxUnreadEvents is how many events wait for a client that doesn't read them.
 	maxUnreadEvents = 512
-	// pingEvery is how often a client's link is tried, so that proxies don't take it for idle, and pongTimeout how long that may take.
+	// pingEvery is how often a client's link is tried, so that proxies don't take it for
+	// idle, and pongTimeout how long that may take.
 	pingEvery, pongTimeout = 20 * time.Second, 20 * time.Second
 	// eventTimeout is how long a client may take to read one event.
 	eventTimeout = 10 * time.Second
@@ -135,7 +136,8 @@ func linkEnding(err error) ending {
 	return ending{reason: "link_lost", code: websocket.StatusNormalClosure}
 }
 
-// watch ends the session when its time is over, or nobody speaks to it, or the server stops. Then it sees the client off.
+// watch ends the session when its time is over, or nobody speaks to it, or the server
+// stops. Then it sees the client off.
 func (l *liveLink) watch() {
 	cfg := &l.server.cfg
 	over, idle := time.NewTimer(cfg.MaxLiveTime), time.NewTimer(cfg.LiveIdleTimeout)

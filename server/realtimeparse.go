@@ -14,8 +14,8 @@ import (
 // logprobsInclude is what "include" may hold.
 const logprobsInclude = "item.input_audio_transcription.logprobs"
 
-// update changes settings as an event's session says. Only the members that are there change anything. What is ignored comes
-// back in words.
+// update changes settings as an event's session says. Only the members that are there change
+// anything. What is ignored comes back in words.
 func (v *liveSettings) update(raw json.RawMessage) (warnings []string, err error) {
 	o, err := newObject("session.", raw)
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"hark/access"
 )
 
-// Client secrets let a browser or an app open a live session without the key: whoever has the key asks for one, with the session's
-// settings, and hands it on. As in OpenAI's API ("Realtime client secrets"), they are good for a while, and for nothing else.
+// Client secrets let a browser or an app open a live session without the key: whoever has the key asks for
+// one, with the session's settings, and hands it on. As in OpenAI's API ("Realtime client secrets"), they
+// are good for a while, and for nothing else.
 
 // Bounds of how long a client secret is good, in seconds, and what it is where nothing is said.
 const minSecretSeconds, maxSecretSeconds, defaultSecretTime = 10, 7200, 10 * time.Minute
@@ -129,8 +130,8 @@ func (s *Server) secretOf(r *http.Request) *access.Secret[*liveSettings] {
 	return s.secrets.Find(key, time.Now())
 }
 
-// withSecret lets a request with a client secret through, as its caller's, and any other to the keys. A secret is good as long as its
-// caller has a key.
+// withSecret lets a request with a client secret through, as its caller's, and any other to the keys. A secret
+// is good as long as its caller has a key.
 func (s *Server) withSecret(next http.Handler) http.Handler {
 	keyed := s.authenticated(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -104,7 +104,8 @@ func TestClientSecretEnds(t *testing.T) {
 	}
 }
 
-// TestClientSecretWithoutKeys: a server that is open to all makes them too, for pages that are written for OpenAI's API.
+// TestClientSecretWithoutKeys: a server that is open to all makes them too, for pages
+// that are written for OpenAI's API.
 func TestClientSecretWithoutKeys(t *testing.T) {
 	ts := newTestServer(t, nil)
 	value := ts.secret(t, "", `{"session":{"audio":{"input":{"turn_detection":null}}}}`).json(t)["value"].(string)

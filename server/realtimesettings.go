@@ -63,7 +63,8 @@ const (
 // eagerSilence is the pause that ends a turn for each "eagerness" of semantic_vad, which this server has not.
 var eagerSilence = map[string]time.Duration{"low": time.Second, "medium": defaultSilence, "auto": defaultSilence, "high": 250 * time.Millisecond}
 
-// delays are how much is spoken between two looks at a turn for each "delay": the longer, the less work, and the later the text.
+// delays are how much is spoken between two looks at a turn for each "delay": the
+// longer, the less work, and the later the text.
 var delays = map[string]time.Duration{
 	"": 250 * time.Millisecond, "minimal": 250 * time.Millisecond, "low": 500 * time.Millisecond,
 	"medium": time.Second, "high": 2 * time.Second, "xhigh": 4 * time.Second,

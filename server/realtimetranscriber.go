@@ -20,8 +20,8 @@ type liveTranscriber struct {
 	caller string
 }
 
-// Transcribe implements live.Transcriber. Partial hypotheses are greedy and tried once; they are not charged to the caller, who has not
-// sent their sound again.
+// Transcribe implements live.Transcriber. Partial hypotheses are greedy and tried once; they are not charged to the
+// caller, who has not sent their sound again.
 func (t *liveTranscriber) Transcribe(ctx context.Context, r live.Request) (*engine.Result, error) {
 	o := r.Text.Options
 	if r.Partial {

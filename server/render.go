@@ -40,8 +40,8 @@ func (f Format) ContentType() string {
 	return "text/plain; charset=utf-8"
 }
 
-// Detail says what is shown besides the text: by VerboseJSON the segments and words, by that and JSON the log-probability of every
-// token, if the transcript has them.
+// Detail says what is shown besides the text: by VerboseJSON the segments and words, by that and JSON the
+// log-probability of every token, if the transcript has them.
 type Detail struct{ Segments, Words, LogProbs bool }
 
 // Render writes a transcript in OpenAI's shapes, ending with a line break. duration is the audio's length in seconds;

@@ -102,7 +102,8 @@ func RenderLine(file string, t *Transcript, words bool) ([]byte, error) {
 	return marshal(lineTranscript{file, v.Text, v.Language, v.Duration, v.Segments, v.Words})
 }
 
-// addSureness says of each word how sure the model was. words, in the order of the result's, is nil if they were not asked for.
+// addSureness says of each word how sure the model was. words, in the order of the
+// result's, is nil if they were not asked for.
 func addSureness(words *[]jsonWord, res *engine.Result) {
 	if words == nil {
 		return

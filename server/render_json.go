@@ -26,7 +26,8 @@ type jsonLanguage struct {
 	Code string `json:"code"`
 }
 
-// languages are those of a transcript: one, or none where nobody says. A translation's is English, which needs no telling.
+// languages are those of a transcript: one, or none where nobody says. A translation's
+// is English, which needs no telling.
 func languages(code string, task engine.Task) []jsonLanguage {
 	if code == "" || task == engine.Translate {
 		return nil
@@ -42,7 +43,8 @@ func renderJSON(res *engine.Result, duration float64, task engine.Task, detail D
 	return marshal(t)
 }
 
-// jsonToken is a token as include[]=logprobs shows it. Where its bytes are no whole characters the token has U+FFFD for them.
+// jsonToken is a token as include[]=logprobs shows it. Where its bytes are no whole
+// characters the token has U+FFFD for them.
 type jsonToken struct {
 	Token   string  `json:"token"`
 	LogProb float64 `json:"logprob"`
@@ -93,7 +95,8 @@ type jsonWord struct {
 	Confidence  *float64 `json:"confidence,omitempty"`
 }
 
-// verboseTranscript is OpenAI's verbose_json. A list that was not asked for is left out; one that was is there even if empty.
+// verboseTranscript is OpenAI's verbose_json. A list that was not asked for is left
+// out; one that was is there even if empty.
 type verboseTranscript struct {
 	Task     string         `json:"task"`
 	Language string         `json:"language"`

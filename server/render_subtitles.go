@@ -8,7 +8,8 @@ import (
 	"hark/engine"
 )
 
-// cue is a segment as a subtitle: its times in ms, who says it, its text without space around it and without empty lines.
+// cue is a segment as a subtitle: its times in ms, who says it, its text without space
+// around it and without empty lines.
 type cue struct {
 	start, end int64
 	speaker    string // "Speaker 0", "" where speakers aren't told apart
@@ -76,9 +77,10 @@ func inWholeMillis(seconds float64) int64 { return int64(math.Round(seconds * 10
 
 // renderSRT writes SubRip: a number from 1, the times with a decimal comma, the text, an empty line.
 //
-// Where speakers of several channels speak at once, their cues overlap, as those of WebVTT may (section 3.1, "WebVTT caption or subtitle
-// cue"). SubRip has no specification; VLC, mpv and what ffmpeg makes of it show both, and WhisperX writes them so too. A player that shows
-// one at a time goes on to the later one, which is all that cutting the earlier one short would come to anywhere.
+// Where speakers of several channels speak at once, their cues overlap, as those of WebVTT may (section 3.1, "WebVTT
+// caption or subtitle cue"). SubRip has no specification; VLC, mpv and what ffmpeg makes of it show both, and WhisperX
+// writes them so too. A player that shows one at a time goes on to the later one, which is all that cutting the
+// earlier one short would come to anywhere.
 func renderSRT(res *engine.Result, duration float64) []byte {
 	var b strings.Builder
 	for i, c := range cues(res, duration) {
@@ -91,8 +93,8 @@ func renderSRT(res *engine.Result, duration float64) []byte {
 // vttEscaper writes what WebVTT's cue text reserves (W3C WebVTT, section 4.2.2, "WebVTT cue text span").
 var vttEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// renderVTT writes WebVTT: its header, then each cue's times with a decimal point, its text, an empty line. Who says it is
-// a voice span (section 4.2.2, "WebVTT cue voice span").
+// renderVTT writes WebVTT: its header, then each cue's times with a decimal point, its text, an empty line. Who says it
+// is a voice span (section 4.2.2, "WebVTT cue voice span").
 func renderVTT(res *engine.Result, duration float64) []byte {
 	var b strings.Builder
 	b.WriteString("WEBVTT\n\n")

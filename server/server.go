@@ -54,8 +54,8 @@ type Server struct {
 	busy   sync.WaitGroup // transcriptions under way; none is added once stopping is set
 }
 
-// New makes a server over the models of a registry, which stays the caller's and is to be closed after the server. The error
-// names a setting that can't be used.
+// New makes a server over the models of a registry, which stays the caller's and is to be closed after the server. The
+// error names a setting that can't be used.
 func New(cfg Config, models *engine.Registry, log zerolog.Logger) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -87,8 +87,8 @@ func New(cfg Config, models *engine.Registry, log zerolog.Logger) (*Server, erro
 // Handler answers every route of the server.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Warm loads every model that is served and runs a second of sound through each; then /readyz says 200. Transcriptions are
-// accepted before, and wait.
+// Warm loads every model that is served and runs a second of sound through each; then /readyz says 200.
+// Transcriptions are accepted before, and wait.
 func (s *Server) Warm(ctx context.Context) error {
 	for _, name := range s.cfg.Models {
 		begin := time.Now()
@@ -102,8 +102,8 @@ func (s *Server) Warm(ctx context.Context) error {
 	return nil
 }
 
-// HTTPServer wraps the handler with time limits against slow and idle clients. Bodies and answers have limits of their own,
-// since a long recording may rightly take hours.
+// HTTPServer wraps the handler with time limits against slow and idle clients. Bodies and answers have limits of their
+// own, since a long recording may rightly take hours.
 func (s *Server) HTTPServer() *http.Server {
 	return &http.Server{
 		Handler:           s.handler,

@@ -58,7 +58,8 @@ func (l narrowListener) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// newSoaker starts a server, has it do some of everything, and notes what it holds then. When the test ends it must hold no more.
+// newSoaker starts a server, has it do some of everything, and notes what it holds then.
+// When the test ends it must hold no more.
 func newSoaker(t *testing.T, change func(*Config)) *soaker {
 	t.Helper()
 	store, err := jobs.Open(jobs.Config{Dir: t.TempDir()})
@@ -145,8 +146,8 @@ func openFiles() int {
 	return len(entries)
 }
 
-// liveBytes is what the collector found in use when it last looked. What it left to be collected later depends on how much is in use, and
-// on who else has the processor.
+// liveBytes is what the collector found in use when it last looked. What it left to be collected later depends on how
+// much is in use, and on who else has the processor.
 func liveBytes() int64 {
 	sample := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	runtimemetrics.Read(sample)

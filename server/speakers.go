@@ -7,7 +7,8 @@ import (
 	"hark/engine"
 )
 
-// series is several jobs whose windows are one request's: one for each channel that is heard by itself, or for each stretch.
+// series is several jobs whose windows are one request's: one for each channel that is
+// heard by itself, or for each stretch.
 type series struct {
 	hearing    *hearing
 	model      engine.ModelInfo
@@ -25,7 +26,8 @@ type strand struct {
 	settle func()
 }
 
-// add plans a job, gives it back what is known of its windows, and says what is left to be paid for, out of a number of samples.
+// add plans a job, gives it back what is known of its windows, and says what is left to
+// be paid for, out of a number of samples.
 func (s *series) add(model engine.Model, channel int, spans []engine.Span, o engine.Options, samples int) (p *strand, cost int64, err error) {
 	job, err := model.NewJob(s.audio.Channels[channel], spans, o)
 	if err != nil || len(spans) == 0 {

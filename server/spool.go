@@ -28,16 +28,16 @@ func (m *memoryShare) take(n int64) bool {
 
 func (m *memoryShare) give(n int64) { m.used.Add(-n) }
 
-// An upload that nobody wants any more is still read for so long and so far: a short one to its end, so that its link can be
-// used again.
+// An upload that nobody wants any more is still read for so long and so far: a short one to its
+// end, so that its link can be used again.
 const (
 	unwantedBytes = 1 << 20
 	unwantedTime  = time.Second
 )
 
-// spool holds an upload: in memory up to a threshold, beyond it in a temporary file. One goroutine writes it and ends it;
-// what is there can be read meanwhile from [spool.reader]. Close gives back what it took, any number of times, once
-// nobody reads any more.
+// spool holds an upload: in memory up to a threshold, beyond it in a temporary file. One goroutine writes it
+// and ends it; what is there can be read meanwhile from [spool.reader]. Close gives back what it took, any
+// number of times, once nobody reads any more.
 type spool struct {
 	dir       string
 	threshold int64
@@ -186,7 +186,8 @@ type spoolReader struct {
 	idle  idler // nil: nobody cares
 }
 
-// idler is told when a reader begins to wait for more of an upload, and when it goes on; and before each piece that is read.
+// idler is told when a reader begins to wait for more of an upload, and when it goes
+// on; and before each piece that is read.
 type idler interface {
 	wait()
 	goOn(ctx context.Context) error
@@ -252,8 +253,8 @@ func (r *spoolReader) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// Reach waits until there are n bytes or no more come, and reports whether there are. What was wrong with an upload that
-// ended early is the error, once what there is of it doesn't do.
+// Reach waits until there are n bytes or no more come, and reports whether there are. What was wrong with an upload
+// that ended early is the error, once what there is of it doesn't do.
 func (r *spoolReader) Reach(n int64) (ok bool, err error) {
 	s := r.spool
 	for waited := false; ; waited = true {

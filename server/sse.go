@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// keepAliveEvery is how long a stream of events stands still before a comment goes out. Proxies cut links that are idle for as little as
-// 30 s, so a comment comes at least each 15 s, whatever else holds it up.
+// keepAliveEvery is how long a stream of events stands still before a comment goes out. Proxies cut links that are idle
+// for as little as 30 s, so a comment comes at least each 15 s, whatever else holds it up.
 const keepAliveEvery = 10 * time.Second
 
-// eventStream writes server-sent events (HTML Living Standard, section 9.2): an answer without an end that is known, each event of it
-// sent at once. It's for one goroutine. A client that doesn't read for Config.WriteTimeout ends it.
+// eventStream writes server-sent events (HTML Living Standard, section 9.2): an answer without an end that is known,
+// each event of it sent at once. It's for one goroutine. A client that doesn't read for Config.WriteTimeout ends it.
 type eventStream struct {
 	w       http.ResponseWriter
 	rc      *http.ResponseController
@@ -28,8 +28,8 @@ func (s *Server) openStream(w http.ResponseWriter) *eventStream {
 	return &eventStream{w, http.NewResponseController(w), s.cfg.WriteTimeout}
 }
 
-// send writes an event. id is what a client that comes back says it has seen; "" leaves it as it was. name is the event's type for
-// browsers; "" is theirs. data may have several lines.
+// send writes an event. id is what a client that comes back says it has seen; "" leaves it as it was. name is the
+// event's type for browsers; "" is theirs. data may have several lines.
 func (e *eventStream) send(id, name string, data []byte) error {
 	var b bytes.Buffer
 	if id != "" {

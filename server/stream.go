@@ -12,15 +12,16 @@ import (
 	"hark/engine"
 )
 
-// stream=true answers with server-sent events while the audio is still heard: see transcriptEvents. Until there is a first event an error
-// is an ordinary answer with its status; later it is an event, an object with "error", and the stream ends without "[DONE]". While nothing is
-// to be told, a comment goes out every keepAliveEvery.
+// stream=true answers with server-sent events while the audio is still heard: see transcriptEvents. Until there is a
+// first event an error is an ordinary answer with its status; later it is an event, an object with "error", and the
+// stream ends without "[DONE]". While nothing is to be told, a comment goes out every keepAliveEvery.
 //
-// Each event has an id. A client that sends "X-Hark-Resume: true" may lose the link and come back: the work goes on without
-// it, and GET /v1/streams/{x-request-id} with Last-Event-ID continues behind that event, until keptStreamTime after the end. Without
-// that header a hang-up ends the work.
+// Each event has an id. A client that sends "X-Hark-Resume: true" may lose the link and come back: the work goes on
+// without it, and GET /v1/streams/{x-request-id} with Last-Event-ID continues behind that event, until keptStreamTime
+// after the end. Without that header a hang-up ends the work.
 //
-// A client that reads slowly holds up nobody: events wait for it, up to maxStreamBytes, and one write for Config.WriteTimeout.
+// A client that reads slowly holds up nobody: events wait for it, up to
+// maxStreamBytes, and one write for Config.WriteTimeout.
 
 const (
 	// maxStreamBytes is how much of a stream waits for its reader, or is kept for another one: six hours of speech with
@@ -28,7 +29,8 @@ const (
 	maxStreamBytes = 16 << 20
 	// doneMark is the last event of a stream that came to its end.
 	doneMark = "[DONE]"
-	// halfClosedEvery is how often something is sent to a client that has closed at least its half of the link, to see whether it's gone.
+	// halfClosedEvery is how often something is sent to a client that has closed at least its
+	// half of the link, to see whether it's gone.
 	halfClosedEvery = 250 * time.Millisecond
 )
 
@@ -132,8 +134,8 @@ type streamWriter struct {
 	events *eventStream
 }
 
-// follow sends the events behind a number as they come, and returns when all are sent, or with errReaderGone, or errEventsGone. A log that
-// failed before anything was written is left to the caller to tell of.
+// follow sends the events behind a number as they come, and returns when all are sent, or with errReaderGone, or
+// errEventsGone. A log that failed before anything was written is left to the caller to tell of.
 func (o *streamWriter) follow(ctx context.Context, number int) error {
 	closed, lost := o.link.closed, false
 	alive := time.NewTimer(o.server.keepAliveEvery)
@@ -174,8 +176,8 @@ func (o *streamWriter) follow(ctx context.Context, number int) error {
 	}
 }
 
-// every is how often something is sent at least. A client that has closed its link, or its half of it, is tried oftener; before an answer has
-// begun the server does so by itself.
+// every is how often something is sent at least. A client that has closed its link, or its half of it, is tried
+// oftener; before an answer has begun the server does so by itself.
 func (o *streamWriter) every(lost bool) time.Duration {
 	if lost && o.begun {
 		return halfClosedEvery

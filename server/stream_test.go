@@ -235,7 +235,8 @@ func TestStreamErrorsBefore(t *testing.T) {
 	}
 }
 
-// open begins a stream of a recording whose first window is heard at once and all others when the returned channel is closed.
+// open begins a stream of a recording whose first window is heard at once and all
+// others when the returned channel is closed.
 func (ts *testServer) open(t *testing.T, ctx context.Context, headers ...string) (body io.ReadCloser, id string, hold chan struct{}) {
 	t.Helper()
 	hold = make(chan struct{})

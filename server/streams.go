@@ -86,8 +86,8 @@ func (s *streams) find(id, caller string) *eventLog {
 	return s.logs[streamKey{caller, id}]
 }
 
-// resume answers GET /v1/streams/{id}: the events of a stream behind Last-Event-ID, as they come; 204 where there are none and none
-// will be, which tells browsers not to come back.
+// resume answers GET /v1/streams/{id}: the events of a stream behind Last-Event-ID, as they come; 204 where there are
+// none and none will be, which tells browsers not to come back.
 func (s *Server) resume(w http.ResponseWriter, r *http.Request) {
 	log := s.resumable.find(chi.URLParam(r, "id"), caller(r))
 	if log == nil {

@@ -2,7 +2,8 @@ package server
 
 import "sync"
 
-// teller calls functions one after another on a goroutine of its own, so that whoever is slow to listen holds up nobody.
+// teller calls functions one after another on a goroutine of its own, so that whoever
+// is slow to listen holds up nobody.
 type teller struct {
 	mu    sync.Mutex
 	calls []func()

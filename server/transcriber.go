@@ -35,12 +35,13 @@ type TranscriberConfig struct {
 	Observer func(model engine.ModelInfo) batcher.Observer
 	// Charge is told how much audio was decoded for whom, before it waits for the model; nil: nobody is.
 	Charge func(caller string, audio time.Duration)
-	// Weight is how much of the device a caller gets beside others that wait, as batcher.Request has it; nil: all alike.
+	// Weight is how much of the device a caller gets beside others that wait, as
+	// batcher.Request has it; nil: all alike.
 	Weight func(caller string) float64
 }
 
-// Transcriber takes audio and wishes to a [Transcript]: decode, cut into windows, wait in a lane, run on the model. It keeps one
-// batcher for each model in use. The server and the command line share it. It's safe for concurrent use.
+// Transcriber takes audio and wishes to a [Transcript]: decode, cut into windows, wait in a lane, run on the model. It
+// keeps one batcher for each model in use. The server and the command line share it. It's safe for concurrent use.
 type Transcriber struct {
 	models *engine.Registry
 	cfg    TranscriberConfig
@@ -54,8 +55,8 @@ type Transcriber struct {
 	closed   bool
 }
 
-// NewTranscriber returns a Transcriber over the models of a registry. The registry stays the caller's and is to be closed
-// after the Transcriber.
+// NewTranscriber returns a Transcriber over the models of a registry. The registry stays the caller's
+// and is to be closed after the Transcriber.
 func NewTranscriber(models *engine.Registry, cfg TranscriberConfig) *Transcriber {
 	t := &Transcriber{
 		models: models, cfg: cfg, gate: newDecodeGate(cfg.MaxDecodedBytes), device: batcher.NewDevice(),
@@ -71,7 +72,8 @@ type Input struct {
 	Model string
 	// Audio is the file, read from its start.
 	Audio io.ReadSeeker
-	// Samples are the audio instead, decoded already, mono at 16 kHz; not to be changed any more. They are not charged to the caller.
+	// Samples are the audio instead, decoded already, mono at 16 kHz; not to be changed any
+	// more. They are not charged to the caller.
 	Samples []float32
 	// Choice says what of it is to be heard.
 	Choice Choice
@@ -87,21 +89,21 @@ type Input struct {
 	Deadline time.Time
 	// Decoded, if not nil, is called once, when Audio isn't read any more and there was no error yet.
 	Decoded func()
-	// Opened, if not nil, is called once, when it's known what is to be heard, with all that is known by then: no Result, and none of what
-	// running takes. Whatever Heard is told comes after it.
+	// Opened, if not nil, is called once, when it's known what is to be heard, with all that is known by then: no
+	// Result, and none of what running takes. Whatever Heard is told comes after it.
 	Opened func(t Transcript)
-	// Heard, if not nil, is called with segments as they become final: all calls together give the transcript's segments, in
-	// their order, and nothing is taken back. Windows run side by side and may end in any order; what can't be
-	// final yet is held back.
+	// Heard, if not nil, is called with segments as they become final: all calls together give the
+	// transcript's segments, in their order, and nothing is taken back. Windows run side by side and may end
+	// in any order; what can't be final yet is held back.
 	Heard func(segments []engine.Segment)
 	// Kept, if not nil, is called with each window as it ends, in whatever order they end, for Resume.
 	Kept func(Piece)
 	// Resume are pieces that Kept was given when the same audio was transcribed before, by the same model with the same
-	// choice and options, in any order. Those windows don't run again, and Kept isn't told of them; the transcript, and what Heard is
-	// told, are the same as if they had run. What doesn't fit is passed over.
+	// choice and options, in any order. Those windows don't run again, and Kept isn't told of them; the transcript, and
+	// what Heard is told, are the same as if they had run. What doesn't fit is passed over.
 	Resume []Piece
-	// Heard and Kept are called one at a time, on a goroutine of their own, the last time before Transcribe returns, also
-	// with an error: they may take their time, but Transcribe waits for them.
+	// Heard and Kept are called one at a time, on a goroutine of their own, the last time before Transcribe returns,
+	// also with an error: they may take their time, but Transcribe waits for them.
 
 	// Progress, if not nil, is called now and then, and last with done = total, while the model works: how much
 	// of the audio is done with. The calls come one at a time, the last one before Transcribe returns.
@@ -133,9 +135,10 @@ type Transcript struct {
 
 // Transcribe takes one input to its transcript.
 //
-// The errors are those of audioprep.Decode (*DecodeError around ErrEmpty, *FormatError, *CorruptError, *ChoiceError, *LimitError;
-// *StorageError), *engine.OptionError for a wish that the model can't fulfil, batcher.ErrQueueFull, batcher.ErrDeadline,
-// batcher.ErrClosed, ctx's error when it ends, and whatever loading or running the model failed with.
+// The errors are those of audioprep.Decode (*DecodeError around ErrEmpty, *FormatError, *CorruptError,
+// *ChoiceError, *LimitError; *StorageError), *engine.OptionError for a wish that the model can't fulfil,
+// batcher.ErrQueueFull, batcher.ErrDeadline, batcher.ErrClosed, ctx's error when it ends, and whatever
+// loading or running the model failed with.
 func (t *Transcriber) Transcribe(ctx context.Context, in Input) (*Transcript, error) {
 	if in.Model == AutoModel {
 		return t.transcribeAuto(ctx, in)
@@ -157,7 +160,8 @@ func (t *Transcriber) Transcribe(ctx context.Context, in Input) (*Transcript, er
 	return tr, nil
 }
 
-// open decodes an input and cuts it for a model. What is known of the transcript by then is filled in. The caller closes the samples.
+// open decodes an input and cuts it for a model. What is known of the transcript by then is
+// filled in. The caller closes the samples.
 func (t *Transcriber) open(ctx context.Context, in Input, model engine.ModelInfo) (*prepared, *Transcript, error) {
 	begin := time.Now()
 	pcm, err := t.decoded(ctx, in)

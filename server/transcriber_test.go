@@ -108,8 +108,8 @@ func TestClosedTranscriber(t *testing.T) {
 	}
 }
 
-// TestDecodedMemory lets many recordings in at once and looks at what is held: what has no room in memory goes to files,
-// and nobody waits for it.
+// TestDecodedMemory lets many recordings in at once and looks at what is held: what has no room in
+// memory goes to files, and nobody waits for it.
 func TestDecodedMemory(t *testing.T) {
 	const each = 40 * engine.SampleRate * 4
 	dir := t.TempDir()

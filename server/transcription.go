@@ -32,8 +32,8 @@ func (s *Server) transcription(d dialect) http.HandlerFunc {
 	})
 }
 
-// admitted handles a call with an upload: it takes a place for it before the body is read, and ends it when the server has to. An
-// answer that has been written already is nil.
+// admitted handles a call with an upload: it takes a place for it before the body is read, and ends it when the server
+// has to. An answer that has been written already is nil.
 func (s *Server) admitted(answer func(w http.ResponseWriter, r *http.Request) (*reply, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		rec := recordOf(r)
@@ -120,7 +120,8 @@ func (s *Server) transcribe(w http.ResponseWriter, r *http.Request, d dialect) (
 	return answer, nil
 }
 
-// inFields says of a wish that the model can't fulfil which field it came from, where that's not called as the option is.
+// inFields says of a wish that the model can't fulfil which field it came from, where
+// that's not called as the option is.
 func (v *wishes) inFields(err error, d dialect) error {
 	var option *engine.OptionError
 	switch {

@@ -75,8 +75,9 @@ func checkLength(r *http.Request, maxFileBytes int64) error {
 	return nil
 }
 
-// readUpload reads a body to its end. A content type of multipart/form-data makes it a form, application/json and a plain form are fields
-// alone; anything else is the bare audio where bare is allowed. On an error nothing is left of the upload.
+// readUpload reads a body to its end. A content type of multipart/form-data makes it a form,
+// application/json and a plain form are fields alone; anything else is the bare audio where bare is allowed.
+// On an error nothing is left of the upload.
 func readUpload(contentType string, r io.Reader, lim uploadLimits, bare bool) (*upload, error) {
 	mediaType, params, err := mime.ParseMediaType(contentType)
 	if err != nil { // which leaves the type empty for a parameter with two values

@@ -182,8 +182,9 @@ func wantEmpty(t *testing.T, dir string) {
 	}
 }
 
-// FuzzRequestFields holds the parser of forms and fields to this: it never panics, stores no more than it was sent, finds the
-// same in a body that comes in pieces, leaves no file behind, and every refusal is an answer of the four hundreds that names its reason.
+// FuzzRequestFields holds the parser of forms and fields to this: it never panics, stores no more than it was
+// sent, finds the same in a body that comes in pieces, leaves no file behind, and every refusal is an answer of
+// the four hundreds that names its reason.
 func FuzzRequestFields(f *testing.F) {
 	file := part(`Content-Disposition: form-data; name="file"; filename="a.wav"`, "RIFFaudio that is long enough for the disk")
 	for _, body := range []string{

@@ -22,8 +22,8 @@ func newFetcher(cfg Config) *fetch.Fetcher {
 	})
 }
 
-// urlOf returns the URL that an upload names instead of a file, "" if it names none. It's one that may be called, as far as that can
-// be known before.
+// urlOf returns the URL that an upload names instead of a file, "" if it names none. It's one that may be
+// called, as far as that can be known before.
 func (s *Server) urlOf(ctx context.Context, up *upload) (string, error) {
 	url, err := up.fields.text("url")
 	switch {
@@ -56,7 +56,8 @@ func (s *Server) fetch(ctx context.Context, up *upload, url string) error {
 	return nil
 }
 
-// fetchFailed maps what getting a file failed with. What the other side may have mended by another try has a status that is retried.
+// fetchFailed maps what getting a file failed with. What the other side may have mended by
+// another try has a status that is retried.
 func fetchFailed(err error, param string) error {
 	var (
 		refused  *fetch.RefusedError
@@ -93,7 +94,8 @@ func fetchFailed(err error, param string) error {
 	return err
 }
 
-// plainCause says in words for the client why a file can't be read, without what a stranger has no business to know, addresses above all.
+// plainCause says in words for the client why a file can't be read, without what a stranger has
+// no business to know, addresses above all.
 func plainCause(status *fetch.StatusError, network *fetch.NetworkError) string {
 	if status != nil {
 		return fmt.Sprintf("which is answered with status %d", status.Status)

@@ -74,7 +74,8 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// TestUnknownHost: a name without an address is the caller's mistake, which clients don't try again; a resolver that fails is not.
+// TestUnknownHost: a name without an address is the caller's mistake, which clients don't
+// try again; a resolver that fails is not.
 func TestUnknownHost(t *testing.T) {
 	ts := newTestServer(t, nil)
 	for missing, status := range map[bool]int{true: 400, false: 502} {

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// A request that names its file by URL needs no multipart form: its fields may come as JSON or as a plain form, both of them small.
+// A request that names its file by URL needs no multipart form: its fields may come as
+// JSON or as a plain form, both of them small.
 
 // readJSON reads fields from a JSON object. A list is an array, an object's members become "name[member]".
 func readJSON(r io.Reader) (*upload, error) {
@@ -90,7 +91,8 @@ func readPlainForm(r io.Reader) (*upload, error) {
 	return u, nil
 }
 
-// looksLikeForm reports whether a body that says it's a plain form is one: curl says so of whatever it is told to send, audio included.
+// looksLikeForm reports whether a body that says it's a plain form is one: curl says so of
+// whatever it is told to send, audio included.
 func looksLikeForm(body *bufio.Reader) bool {
 	start, _ := body.Peek(512)
 	name, _, ok := strings.Cut(string(start), "=")

@@ -13,8 +13,8 @@
 // policies that give it a turn of its own) it is one piece of work that takes as long as its windows one after the
 // other. [Device].SameCost has it take that long however it is cut.
 //
-// The default device is one L4 with Whisper large-v3-turbo, as far as published figures tell: 0.60 s + 0.021 s a window,
-// 12 s for a recording of 20 windows.
+// The default device is one L4 with Whisper large-v3-turbo, as far as published figures tell: 0.60 s + 0.021 s a
+// window, 12 s for a recording of 20 windows.
 //
 // Runs are deterministic: the same policy, load and duration give the same figures to the last digit.
 package sim

@@ -74,7 +74,8 @@ func clips(n int, patient time.Duration, shortest, longest float64) []client {
 	return all
 }
 
-// recordings are n clients with recordings of 20 windows, each client's shorter than the one before's by so many seconds.
+// recordings are n clients with recordings of 20 windows, each client's shorter than
+// the one before's by so many seconds.
 func recordings(n int, shorter float64) []client {
 	var all []client
 	for i := range n {

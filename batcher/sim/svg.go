@@ -22,8 +22,8 @@ const (
 
 var laneColours = [2]string{"#2a7fb8", "#d9822b"} // clips, recordings
 
-// WriteSVG draws the first two minutes of each run: when each lane had the device, as high as its batches were full, and
-// below how many of each waited.
+// WriteSVG draws the first two minutes of each run: when each lane had the device, as high as its batches were
+// full, and below how many of each waited.
 func WriteSVG(w io.Writer, results []*Result) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n",

@@ -43,7 +43,8 @@ func TestAttention(t *testing.T) {
 	})
 }
 
-// attentionItems makes a batch of items, each with more rows behind it whose queries are no numbers, and what should come out.
+// attentionItems makes a batch of items, each with more rows behind it whose queries
+// are no numbers, and what should come out.
 func attentionItems(lens []int, dim, heads, more int) (qkv, want matrix) {
 	r, dh := rng(), dim/heads
 	for _, l := range lens {

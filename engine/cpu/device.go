@@ -1,11 +1,10 @@
 // Package cpu is the [engine.Device] that computes on the machine's own cores.
 //
-// Numbers are float32 between operations; what weights are, and what is multiplied, says
-// [Precision]. The arithmetic is package kernels'; what is done here is to cut each operation
-// in blocks and to spread them over a fixed set of threads. A block is a run of rows (of positions, of queries), or, where there are few rows as in
-// a decoder's step, a run of columns. Since every kernel's result for a row
-// depends on that row alone, it matters neither how an operation was cut nor
-// how many threads there are: results are the same to the bit.
+// Numbers are float32 between operations; what weights are, and what is multiplied, says [Precision]. The arithmetic is
+// package kernels'; what is done here is to cut each operation in blocks and to spread them over a fixed set of
+// threads. A block is a run of rows (of positions, of queries), or, where there are few rows as in a decoder's step, a
+// run of columns. Since every kernel's result for a row depends on that row alone, it matters neither how an operation
+// was cut nor how many threads there are: results are the same to the bit.
 //
 // Operations are done when they return; nothing is queued. In a steady state they allocate
 // nothing but what they return: the structs that describe an operation to the
@@ -94,8 +93,8 @@ func New(c Config) (*Device, error) {
 	return &Device{&machine{info: info, pool: newPool(threads)}, c.Precision}, nil
 }
 
-// At returns the device with another precision for what is made from now on. It is the same threads: closing one closes both. Handles
-// of any precision work on all.
+// At returns the device with another precision for what is made from now on. It is the same threads: closing one closes
+// both. Handles of any precision work on all.
 func (d *Device) At(p Precision) *Device { return &Device{d.machine, p} }
 
 // ForSteps is the device for the weights of a decoder's steps.

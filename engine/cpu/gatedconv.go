@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// gatedRows and gatedCols are how many rows and channels make a block of a gated convolution: the gated rows that it reads,
-	// a kernel more, stay in the first-level cache or close to it.
+	// gatedRows and gatedCols are how many rows and channels make a block of a gated convolution: the gated rows that
+	// it reads, a kernel more, stay in the first-level cache or close to it.
 	gatedRows = 64
 	gatedCols = 256
 )

@@ -68,8 +68,8 @@ func (l *linear) row(i int, dst []float32) {
 	}
 }
 
-// linearTask is a product cut in a grid of rows and columns. With weights in bytes the rows of x are made integers first, and the
-// best of an output layer's scores are computed anew afterwards, in blocks of their own.
+// linearTask is a product cut in a grid of rows and columns. With weights in bytes the rows of x are made integers
+// first, and the best of an output layer's scores are computed anew afterwards, in blocks of their own.
 type linearTask struct {
 	dst, x   []float32
 	ldd, ldx int
@@ -101,7 +101,8 @@ func (d *Device) Linear(dst, x engine.Tensor, w engine.Linear, act engine.Activa
 	d.linear(dst, x, nil, w.(*linear), act, residual)
 }
 
-// NormLinear is LayerNorm, then Linear. With weights in bytes a row becomes integers as soon as it is normed, while it is in the first-level cache.
+// NormLinear is LayerNorm, then Linear. With weights in bytes a row becomes integers as soon as it is
+// normed, while it is in the first-level cache.
 func (d *Device) NormLinear(dst, normed, x engine.Tensor, n engine.Norm, w engine.Linear, act engine.Activation) {
 	l := w.(*linear)
 	if l.i8 == nil {

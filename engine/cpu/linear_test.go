@@ -121,7 +121,8 @@ func BenchmarkLinear(b *testing.B) {
 	}
 }
 
-// TestNormLinear holds it to a layer norm and a linear, to the bit, in every precision, with rows apart from each other and side by side.
+// TestNormLinear holds it to a layer norm and a linear, to the bit, in every precision, with
+// rows apart from each other and side by side.
 func TestNormLinear(t *testing.T) {
 	const n, k = 70, 100
 	r := rng()

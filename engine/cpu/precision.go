@@ -2,21 +2,21 @@ package cpu
 
 import "fmt"
 
-// Precision is the number format in which a model's weights are kept and multiplied. Sums, layer norms, softmax and the residual
-// stream are float32 in all of them, as are convolutions: a stem's are few, and its errors reach everything.
+// Precision is the number format in which a model's weights are kept and multiplied. Sums, layer norms, softmax and the
+// residual stream are float32 in all of them, as are convolutions: a stem's are few, and its errors reach everything.
 type Precision uint8
 
 const (
 	// F32 is float32 throughout.
 	F32 Precision = iota
-	// Int8 has weights in eight bits per output and activations in eight, with a second byte where a number is far above its row's
-	// mean. Attention likewise: queries and distributions are such activations, keys and values bytes.
+	// Int8 has weights in eight bits per output and activations in eight, with a second byte where a number is far
+	// above its row's mean. Attention likewise: queries and distributions are such activations, keys and values bytes.
 	Int8
-	// Int8Encoder is Int8 but for the weights of a decoder's steps, which are as in F32. Their output layer alone is in bytes, and its best
-	// scores are computed anew, from weights of 16 bits.
+	// Int8Encoder is Int8 but for the weights of a decoder's steps, which are as in F32. Their output layer alone is in
+	// bytes, and its best scores are computed anew, from weights of 16 bits.
 	Int8Encoder
-	// Int8Fast has a layer's activations in eight bits alone, except for what the output layer reads; with AVX2 alone they have coarser
-	// steps. It is a little faster than Int8 and errs twice as much.
+	// Int8Fast has a layer's activations in eight bits alone, except for what the output layer reads; with AVX2 alone
+	// they have coarser steps. It is a little faster than Int8 and errs twice as much.
 	Int8Fast
 
 	// int8Output is for the steps of Int8Encoder: F32 but for an output layer.
@@ -46,11 +46,12 @@ func ParsePrecision(name string) (p Precision, ok bool) {
 // bytes reports whether a linear of n outputs and k inputs has weights in bytes.
 func (p Precision) bytes(n, k int) bool { return p != F32 && (p != int8Output || isOutput(n, k)) }
 
-// fine reports whether a linear of n outputs and k inputs takes rows of up to two bytes. An output layer always does: its near ties are what decides between tokens.
+// fine reports whether a linear of n outputs and k inputs takes rows of up to two bytes. An output layer always does:
+// its near ties are what decides between tokens.
 func (p Precision) fine(n, k int) bool { return p != Int8Fast || isOutput(n, k) }
 
-// refines reports whether the best of what a linear in bytes gives is computed anew, see [kernels.PackedI8.Refine]. Where all of a decoder
-// is in bytes it gains nothing: base then has 203 word errors among 2733 instead of 202.
+// refines reports whether the best of what a linear in bytes gives is computed anew, see [kernels.PackedI8.Refine].
+// Where all of a decoder is in bytes it gains nothing: base then has 203 word errors among 2733 instead of 202.
 func (p Precision) refines() bool { return p == int8Output }
 
 // isOutput tells an output layer, of far more outputs than a graph is wide.

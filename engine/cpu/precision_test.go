@@ -70,7 +70,8 @@ func TestForSteps(t *testing.T) {
 	}
 }
 
-// TestOutputLayer holds the best score of the output layer of Int8Encoder, in bytes, to float32's, ten times as near as its other scores are.
+// TestOutputLayer holds the best score of the output layer of Int8Encoder, in bytes, to float32's,
+// ten times as near as its other scores are.
 func TestOutputLayer(t *testing.T) {
 	const m, n, k = 20, 1000, 64
 	r := rng()
@@ -92,7 +93,8 @@ func TestOutputLayer(t *testing.T) {
 	}
 }
 
-// TestPrecisionErrors states what a precision costs a layer and an attention: the relative error of outputs from random numbers.
+// TestPrecisionErrors states what a precision costs a layer and an attention: the
+// relative error of outputs from random numbers.
 func TestPrecisionErrors(t *testing.T) {
 	const rows, width, heads = 60, 128, 2
 	outputs := func(d *Device) (linear, attention []float32) {

@@ -7,8 +7,8 @@ import (
 	"hark/kernels"
 )
 
-// relativeTask is self-attention with relative positions. First its blocks are heads whose positions are packed, for all items; then, for
-// each item, heads whose keys and values are packed; then runs of queries, head by head.
+// relativeTask is self-attention with relative positions. First its blocks are heads whose positions are packed, for
+// all items; then, for each item, heads whose keys and values are packed; then runs of queries, head by head.
 type relativeTask struct {
 	dst, qkv, pos, bias []float32
 	ldd, ldx, ldp, ldb  int

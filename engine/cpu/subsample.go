@@ -8,8 +8,8 @@ import (
 	"hark/kernels"
 )
 
-// subsampleRows is how many output rows make a block. Blocks make what they need of the layers before, and where two of them
-// meet both make it.
+// subsampleRows is how many output rows make a block. Blocks make what they need of the layers before,
+// and where two of them meet both make it.
 const subsampleRows = 8
 
 // The convolutions are over 3 times and 3 frequencies, of stride 2.
@@ -21,7 +21,8 @@ const (
 // maxStages is the most that a stack has: a factor of 64.
 const maxStages = 5
 
-// subsampling is a stack of strided convolutions. Between layers a row is a time, with the channels of each frequency side by side.
+// subsampling is a stack of strided convolutions. Between layers a row is a time, with the
+// channels of each frequency side by side.
 type subsampling struct {
 	mels, channels int
 	first          []float32 // [3][3][channels]
@@ -116,8 +117,8 @@ func (t *subsampleTask) block(worker, i int) {
 	}
 }
 
-// subsampleWalk makes rows of the last layer one after another, and of the layers before it as they are needed. Of each it
-// keeps the three that the next layer's row reads, so that all of it stays in the second-level cache.
+// subsampleWalk makes rows of the last layer one after another, and of the layers before it as they are needed. Of each
+// it keeps the three that the next layer's row reads, so that all of it stays in the second-level cache.
 type subsampleWalk struct {
 	s       *subsampling
 	item    []float32 // [len][ld]

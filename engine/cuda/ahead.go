@@ -16,7 +16,8 @@ const (
 	// Groups of N steps, read all at once, would wait less often, but the GPU stands still at the end of each, a text
 	// that ends wastes N/2 steps on average, and a window that waits for its place loses as many.
 	stepsUnderWay = 3
-	// answerBytes is the size of the pinned memory for a step's answer, stateBytes the least for what the GPU knows of texts.
+	// answerBytes is the size of the pinned memory for a step's answer, stateBytes the
+	// least for what the GPU knows of texts.
 	answerBytes = 64 << 10
 	stateBytes  = 64 << 10
 	// aheadThreads is how many texts or utterances a block has. (kernels/cuda/advance.cu, transduce.cu)
@@ -93,8 +94,9 @@ type answers struct {
 	copied int // how many are on their way; the executor's
 }
 
-// goAhead queues steps, at most most of them, and has their answers taken, some steps behind, until take says no. A step is a graph, as soon
-// as it has been seen before, and a copy down: its tokens, places and rules lie where the step before it left them, so nothing has to go up.
+// goAhead queues steps, at most most of them, and has their answers taken, some steps behind, until take says no. A
+// step is a graph, as soon as it has been seen before, and a copy down: its tokens, places and rules lie where the step
+// before it left them, so nothing has to go up.
 func (d *Device) goAhead(a *answers, most int, step func(), take func(answer []byte) bool) error {
 	goOn := true
 	for queued, taken := 0, 0; ; taken++ {
@@ -137,7 +139,8 @@ func (d *Device) bringBack(a *answers, step int) {
 	})
 }
 
-// answer waits for a step's answer, but not for the steps behind it, and without the lock, so that others may queue work meanwhile.
+// answer waits for a step's answer, but not for the steps behind it, and without the lock,
+// so that others may queue work meanwhile.
 func (d *Device) answer(a *answers, step int) ([]byte, error) {
 	slot := &d.ahead.slots[step%stepsUnderWay]
 	d.fail(d.executor.Do(func(c *driver.Context) error {

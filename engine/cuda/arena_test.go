@@ -8,8 +8,8 @@ import (
 // fuzzLimit is the memory that a fuzzed arena may have.
 const fuzzLimit = 1 << 16
 
-// FuzzArena makes and frees blocks as the bytes say. Blocks never overlap, lie in memory that is there, keep what was written to them, and
-// what is free is found again.
+// FuzzArena makes and frees blocks as the bytes say. Blocks never overlap, lie in memory that is there, keep what was
+// written to them, and what is free is found again.
 func FuzzArena(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 128, 129, 4, 130})
 	f.Add([]byte{100, 100, 100, 128, 130, 129, 120, 128})

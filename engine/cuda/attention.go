@@ -32,7 +32,8 @@ func widthFor(op string, widths []headWidth, dh int) headWidth {
 	panic(fmt.Sprintf("cuda: %s: heads of %d columns: the kernels have at most %d", op, dh, widths[len(widths)-1].columns))
 }
 
-// Attention is self-attention without a mask within each item, and to the more rows behind it. Heads may have up to 128 columns.
+// Attention is self-attention without a mask within each item, and to the more rows
+// behind it. Heads may have up to 128 columns.
 func (d *Device) Attention(dst, qkv engine.Tensor, lens []int, heads, more int) {
 	rows, dh := total(lens), headed("Attention", dst.Cols, heads)
 	need("Attention", "dst", dst, rows, dst.Cols)

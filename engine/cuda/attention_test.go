@@ -28,8 +28,8 @@ func (b *bench) inBothOrders(test func(order string)) {
 	}
 }
 
-// near holds what came out to what the CPU has, with an error of some units in the last place of 1 in the storage's format. Attention rounds
-// weights to it, of which the greatest are near 1.
+// near holds what came out to what the CPU has, with an error of some units in the last place of 1 in the storage's
+// format. Attention rounds weights to it, of which the greatest are near 1.
 func (b *bench) near(what string, p pair, units float64) {
 	b.Helper()
 	want := make([]float32, p.cpu.Rows*p.cpu.Cols)

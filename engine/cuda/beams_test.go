@@ -78,8 +78,9 @@ type beamWindow struct {
 	length int32
 }
 
-// TestGraphsFollowBeams decodes windows that join and leave at random between steps, with beams that fork, once with graphs and once without:
-// a graph that were replayed with the slots, lengths or windows it was recorded with would give other numbers.
+// TestGraphsFollowBeams decodes windows that join and leave at random between steps, with beams that
+// fork, once with graphs and once without: a graph that were replayed with the slots, lengths or windows
+// it was recorded with would give other numbers.
 func TestGraphsFollowBeams(t *testing.T) {
 	graphed, gpu := emulated(t, Config{})
 	plain, _ := emulated(t, Config{NoGraphs: true})
@@ -137,8 +138,9 @@ func TestGraphsFollowBeams(t *testing.T) {
 	}
 }
 
-// TestTuring: a GPU of compute capability 7.5 gets kernels of its own, which ask for no more shared memory than it has, and refuses bf16. What they
-// compute is held to the reference by make test-cuda, on an emulated GPU whose primitives are Turing's.
+// TestTuring: a GPU of compute capability 7.5 gets kernels of its own, which ask for no more shared memory
+// than it has, and refuses bf16. What they compute is held to the reference by make test-cuda, on an
+// emulated GPU whose primitives are Turing's.
 func TestTuring(t *testing.T) {
 	gpu := emu.New(t)
 	gpu.Set("CAPABILITY", 75)

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// typicalRows is the number of rows that cuBLASLt chooses its algorithms for: a window's, in a Whisper. One algorithm for all numbers of rows
-	// keeps a row's result the same in any batch.
+	// typicalRows is the number of rows that cuBLASLt chooses its algorithms for: a window's, in a Whisper. One
+	// algorithm for all numbers of rows keeps a row's result the same in any batch.
 	typicalRows = 1500
 	// blasWorkspace is what cuBLASLt may use beside the matrices, NVIDIA's advice for Hopper.
 	blasWorkspace = 32 << 20
@@ -82,8 +82,9 @@ type planned struct {
 	number int
 }
 
-// multiplyBLAS queues a product for cuBLASLt, and reports whether it takes it: it does encoders' weights, whatever the number of rows, so that
-// a row's result does not depend on it. Decoders' few rows are our own kernel's task. The lock is held.
+// multiplyBLAS queues a product for cuBLASLt, and reports whether it takes it: it does encoders'
+// weights, whatever the number of rows, so that a row's result does not depend on it. Decoders' few rows
+// are our own kernel's task. The lock is held.
 func (d *Device) multiplyBLAS(p *product) bool {
 	if d.blas == nil || !p.w.manyRows || p.x.Rows == 0 || !whole(p.x) || !whole(p.dst) {
 		return false
@@ -154,8 +155,8 @@ func dataType(f format) driver.DataType {
 	return [...]driver.DataType{driver.Float16, driver.BFloat16, driver.Float32}[f]
 }
 
-// BLAS is the cuBLASLt that is used, its file and version. Where there is none, path is empty and the error says why, or is nil where it was
-// not wanted.
+// BLAS is the cuBLASLt that is used, its file and version. Where there is none, path is empty and the error
+// says why, or is nil where it was not wanted.
 func (d *Device) BLAS() (path, version string, err error) {
 	if d.blas == nil {
 		return "", "", d.noBLAS

@@ -84,7 +84,8 @@ func productOn(t *testing.T, d *Device, m, n, k int, bias, residual bool, act en
 	return out
 }
 
-// TestBLASAlignment: rows of x may start on any multiple of what [driver.OperandAlignment] says, whatever cuBLASLt would like best.
+// TestBLASAlignment: rows of x may start on any multiple of what [driver.OperandAlignment]
+// says, whatever cuBLASLt would like best.
 func TestBLASAlignment(t *testing.T) {
 	gpu := emu.New(t)
 	d := open(t, Config{Driver: driver.Config{Library: gpu.Library}, CuBLAS: gpu.BLAS})

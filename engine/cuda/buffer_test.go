@@ -75,7 +75,8 @@ func TestLargeCopies(t *testing.T) {
 	d.Free(b)
 }
 
-// TestPinnedMemoryRefused: an upload that finds no pinned memory, for its first page or a later one, fails, and the next one does not.
+// TestPinnedMemoryRefused: an upload that finds no pinned memory, for its first page or a
+// later one, fails, and the next one does not.
 func TestPinnedMemoryRefused(t *testing.T) {
 	for refused := range pageCount {
 		d, gpu := emulated(t, Config{})

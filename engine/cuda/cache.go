@@ -7,7 +7,8 @@ import (
 	"hark/engine/cuda/driver"
 )
 
-// cache holds keys and values of a decoder's self-attention, [layer][keys, values][slot][length][width], in the storage's format.
+// cache holds keys and values of a decoder's self-attention, [layer][keys,
+// values][slot][length][width], in the storage's format.
 type cache struct {
 	data                         *buffer
 	layers, slots, length, width int
@@ -67,7 +68,8 @@ func (c *cache) check(dst, qkv engine.Tensor, layer, rows int) {
 	}
 }
 
-// attendCached queues CachedAttention with places that lie on the GPU, where all keys before a row's own are in the cache. The lock is held.
+// attendCached queues CachedAttention with places that lie on the GPU, where all keys before a
+// row's own are in the cache. The lock is held.
 func (d *Device) attendCached(dst, qkv engine.Tensor, c *cache, layer, heads int, places arg) {
 	dh := headed("CachedAttention", c.width, heads)
 	w := widthFor("CachedAttention", cachedWidths, dh)
@@ -78,7 +80,8 @@ func (d *Device) attendCached(dst, qkv engine.Tensor, c *cache, layer, heads int
 		append(args, to[:]...)...)
 }
 
-// places are the slots and positions of rows, and whether a slot comes more than once. It panics where there is no such place.
+// places are the slots and positions of rows, and whether a slot comes more than once.
+// It panics where there is no such place.
 func (c *cache) places(rows []engine.CacheRow) (places []int32, again bool) {
 	seen := make([]bool, c.slots)
 	for _, r := range rows {

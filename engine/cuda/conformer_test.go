@@ -93,7 +93,8 @@ func (b *bench) small(n int) []float32 {
 	return b.rounded(v)
 }
 
-// TestLSTMInPlace has the output take the input's place, and a sequence's result be the same to the bit alone and among others.
+// TestLSTMInPlace has the output take the input's place, and a sequence's result be
+// the same to the bit alone and among others.
 func TestLSTMInPlace(t *testing.T) {
 	onBoth(t, func(b *bench) {
 		const n, sequences = 40, 21

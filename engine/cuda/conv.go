@@ -6,8 +6,8 @@ import (
 	"hark/engine"
 )
 
-// conv is a convolution over time as a product: an output row is that of its receptive field, kernel rows of x one after another,
-// with the weights in the same order.
+// conv is a convolution over time as a product: an output row is that of its receptive field, kernel rows of x one
+// after another, with the weights in the same order.
 type conv struct {
 	*weight
 	in, kernel, stride int

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// copyThreads is how many threads a block of kernels/cuda/copyslots.cu has, and copyBlocks how many blocks share a chain's elements.
+	// copyThreads is how many threads a block of kernels/cuda/copyslots.cu has, and copyBlocks
+	// how many blocks share a chain's elements.
 	copyThreads = 256
 	copyBlocks  = 8
 	// copyUnit is how many elements are moved at once where positions are whole units.
@@ -62,8 +63,8 @@ func (d *Device) CopySlots(c engine.Cache, to, from []int32, lens []int) {
 // copyStep copies the first positions of a slot to another one.
 type copyStep struct{ to, from, positions int }
 
-// copyPlan is copies in an order in which no slot is overwritten before it was read. Chains have no slots in common but such as nobody
-// writes to; chain i is the steps [chains[i], chains[i+1]).
+// copyPlan is copies in an order in which no slot is overwritten before it was read. Chains have no slots in common but
+// such as nobody writes to; chain i is the steps [chains[i], chains[i+1]).
 type copyPlan struct {
 	steps  []copyStep
 	chains []int32
@@ -81,8 +82,8 @@ const (
 	settled
 )
 
-// planCopies plans copies, each to a slot of its own. A chain begins at a copy whose source nobody writes to: it's the chain's last. What is
-// left after those are circles.
+// planCopies plans copies, each to a slot of its own. A chain begins at a copy whose source nobody writes to: it's the
+// chain's last. What is left after those are circles.
 func planCopies(copies []copyStep, slots int) *copyPlan {
 	p := &copyPlan{chains: []int32{0}, copies: copies, readers: make([][]int, slots), state: make([]copyState, len(copies))}
 	written := make([]bool, slots)
@@ -101,8 +102,8 @@ func planCopies(copies []copyStep, slots int) *copyPlan {
 	return p
 }
 
-// add plans a copy after all that read what it overwrites. One of those that is under way closes a circle: what it is to read is put
-// aside, which happens once a chain, since a slot is written once.
+// add plans a copy after all that read what it overwrites. One of those that is under way closes a circle: what it is
+// to read is put aside, which happens once a chain, since a slot is written once.
 func (p *copyPlan) add(i int) {
 	p.state[i] = underway
 	to := p.copies[i].to

@@ -16,7 +16,8 @@ const (
 	storeThreads = 256
 )
 
-// cross holds an encoder's output as each layer's keys and values, for every slot [head][length][columns] and [head][columns][length].
+// cross holds an encoder's output as each layer's keys and values, for every slot
+// [head][length][columns] and [head][columns][length].
 type cross struct {
 	layers, slots, length, width, heads int
 	columns                             int // of a head, filled up
@@ -57,7 +58,8 @@ func (c *cross) kind() string {
 	return "_half"
 }
 
-// NewCross makes a cross-attention cache, in bytes if the configuration says so. Heads may have up to 128 columns, 64 in bytes.
+// NewCross makes a cross-attention cache, in bytes if the configuration says so. Heads
+// may have up to 128 columns, 64 in bytes.
 func (d *Device) NewCross(layers, slots, length, width, heads int) (engine.Cross, error) {
 	if layers < 1 || slots < 1 || length < 1 || heads < 1 || width < 1 || width%heads != 0 {
 		return nil, fmt.Errorf("cuda: cross-attention cache of %d layers, %d slots, %d positions, %d wide in %d heads",

@@ -96,8 +96,8 @@ func TestCrossAttentionLongPrompt(t *testing.T) {
 	})
 }
 
-// TestCrossAttentionBytes holds a cache in bytes to the exact one. Keys have columns of very different sizes, as models' have: a
-// scale for each column takes no harm of them.
+// TestCrossAttentionBytes holds a cache in bytes to the exact one. Keys have columns of very different sizes, as
+// models' have: a scale for each column takes no harm of them.
 func TestCrossAttentionBytes(t *testing.T) {
 	onBoth(t, func(b *bench) {
 		b.gpu = newDevice(t, Config{Storage: b.gpu.config.Storage, CrossBytes: true})

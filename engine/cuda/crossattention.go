@@ -6,7 +6,8 @@ import (
 	"hark/engine"
 )
 
-// crossWork is a launch's rows by groups: runs of one slot, of at most crossGroup rows, so that keys and values are read once for a beam.
+// crossWork is a launch's rows by groups: runs of one slot, of at most crossGroup rows, so that
+// keys and values are read once for a beam.
 type crossWork struct {
 	groups  []int32 // 4 numbers each: first row, rows, slot, positions
 	groupOf []int32 // of each row

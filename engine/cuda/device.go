@@ -124,7 +124,8 @@ func (d *Device) Model() (*Device, error) {
 	return d.newDevice()
 }
 
-// Close gives back everything that was made on the device, after what is queued. With the last device the GPU is let go of. A second call does nothing.
+// Close gives back everything that was made on the device, after what is queued. With the last device the GPU
+// is let go of. A second call does nothing.
 func (d *Device) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -28,8 +28,8 @@ func (d *Device) fail(err error) {
 	}
 }
 
-// failure is an error as callers see it: one that is fatal loses the device, and a want of memory, the driver's own included, is
-// [engine.ErrOutOfMemory].
+// failure is an error as callers see it: one that is fatal loses the device, and a want of memory, the driver's
+// own included, is [engine.ErrOutOfMemory].
 func (d *Device) failure(err error) error {
 	if driver.IsOutOfMemory(err) {
 		return fmt.Errorf("%w: %s: %w", engine.ErrOutOfMemory, d.info.Name, err)
@@ -42,15 +42,16 @@ func (d *Device) failure(err error) error {
 	return err
 }
 
-// failed reports whether there is a failure that nobody has been told of, or the device is lost: then nothing is queued any more.
+// failed reports whether there is a failure that nobody has been told of, or the device
+// is lost: then nothing is queued any more.
 func (d *Device) failed() bool {
 	d.failures.mu.Lock()
 	defer d.failures.mu.Unlock()
 	return d.failures.first != nil || d.lost.Load() != nil
 }
 
-// takeFailure returns the first failure and forgets it, unless the device is lost. The lock is held: an operation half of which was
-// dropped must not go on as if nothing had been.
+// takeFailure returns the first failure and forgets it, unless the device is lost. The lock is held: an operation half
+// of which was dropped must not go on as if nothing had been.
 func (d *Device) takeFailure() error {
 	d.failures.mu.Lock()
 	defer d.failures.mu.Unlock()

@@ -60,8 +60,8 @@ var (
 	}
 )
 
-// pick chooses a tile for a product of m rows and n columns: the largest that leaves at most a quarter of the multiprocessors
-// without a block, and that isn't mostly rows that are not there.
+// pick chooses a tile for a product of m rows and n columns: the largest that leaves at most a quarter of the
+// multiprocessors without a block, and that isn't mostly rows that are not there.
 func (s *tileSet) pick(m, n, multiprocessors int) *tile {
 	for i := range s.whole {
 		t := &s.whole[i]

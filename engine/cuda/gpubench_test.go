@@ -29,10 +29,12 @@ func benchDevice(b *testing.B, c Config) *Device {
 	return d
 }
 
-// work is what an operation has to do at least: additions and multiplications, and bytes of the GPU's memory to read and write.
+// work is what an operation has to do at least: additions and multiplications, and
+// bytes of the GPU's memory to read and write.
 type work struct{ flops, bytes float64 }
 
-// peaks are what GPUs can do, by a part of their names: dense fp16 products and memory, as NVIDIA's data sheets have them.
+// peaks are what GPUs can do, by a part of their names: dense fp16 products and
+// memory, as NVIDIA's data sheets have them.
 var peaks = []struct {
 	name                 string
 	teraflops, gigabytes float64 // a second
@@ -40,7 +42,8 @@ var peaks = []struct {
 	{"H200", 989, 4800}, {"H100", 989, 3350}, {"A100", 312, 2039}, {"L40S", 362, 864}, {"L4", 121, 300}, {"A10", 125, 600}, {"4090", 165, 1008}, {"T4", 65, 320},
 }
 
-// least is the time that a GPU needs for some work: that of its products or that of its memory. Nothing is known of a GPU that is not listed.
+// least is the time that a GPU needs for some work: that of its products or that of its memory.
+// Nothing is known of a GPU that is not listed.
 func (w work) least(gpu string) (seconds float64, known bool) {
 	for _, p := range peaks {
 		if strings.Contains(gpu, p.name) {
@@ -50,7 +53,8 @@ func (w work) least(gpu string) (seconds float64, known bool) {
 	return 0, false
 }
 
-// timed runs f on the GPU so often and reports its own time for one, its rates, and how much of it the roofline explains.
+// timed runs f on the GPU so often and reports its own time for one, its rates, and
+// how much of it the roofline explains.
 func timed(b *testing.B, d *Device, w work, f func()) {
 	b.Helper()
 	for range 3 { // kernels are translated, graphs are made
@@ -133,8 +137,8 @@ func BenchmarkGPUNorm(b *testing.B) {
 	timed(b, d, work{8 * rows * width, 4 * rows * width}, func() { d.LayerNorm(x, x, n) })
 }
 
-// BenchmarkGPUDecode is a decoder's own operations for some windows, 200 tokens into their texts, in a layer of large-v3-turbo's size. A step's
-// lengths lie in the staging block, so each f is as a step has it.
+// BenchmarkGPUDecode is a decoder's own operations for some windows, 200 tokens into their texts, in a layer of
+// large-v3-turbo's size. A step's lengths lie in the staging block, so each f is as a step has it.
 func BenchmarkGPUDecode(b *testing.B) {
 	const heads, width, positions, length, at, vocabulary = 20, 1280, 1500, 448, 200, 51866
 	d := benchDevice(b, Config{CuBLAS: "off"})
@@ -168,7 +172,8 @@ func BenchmarkGPUDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkGPUStep is 48 small kernels, as many as a decoder's step has, and a wait: launched one by one, and as a graph.
+// BenchmarkGPUStep is 48 small kernels, as many as a decoder's step has, and a wait:
+// launched one by one, and as a graph.
 func BenchmarkGPUStep(b *testing.B) {
 	for _, off := range []bool{true, false} {
 		b.Run(fmt.Sprintf("graphs=%t", !off), func(b *testing.B) {

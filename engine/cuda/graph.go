@@ -97,8 +97,8 @@ func record(c *driver.Context, s *segment, stream driver.Stream) driver.Exec {
 	return exec
 }
 
-// seenBefore remembers a segment and reports whether it ran before. That two have the same hash does no harm: one of them is
-// recorded too early.
+// seenBefore remembers a segment and reports whether it ran before. That two have the same hash does no
+// harm: one of them is recorded too early.
 func (g *graphs) seenBefore(key []byte) bool {
 	h := maphash.Bytes(g.hash, key)
 	if g.seen[h] {

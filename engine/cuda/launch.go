@@ -39,7 +39,8 @@ func i32(n int) arg {
 // flt is a float of the kernel's.
 func flt(v float32) arg { return arg(math.Float32bits(v)) }
 
-// launch queues a kernel. shared is the dynamic shared memory of a block, in bytes. An empty grid is nothing to do. The lock is held.
+// launch queues a kernel. shared is the dynamic shared memory of a block, in bytes. An empty
+// grid is nothing to do. The lock is held.
 func (d *Device) launch(name string, grid, block dim3, shared int, args ...arg) {
 	if grid.X == 0 || grid.Y == 0 || grid.Z == 0 {
 		return

@@ -91,7 +91,8 @@ func (d *Device) NewLinear(w, bias []float32, n, k int) (engine.Linear, error) {
 	return linear{l}, nil
 }
 
-// ManyRows has w multiplied in the way that is best for many rows, by cuBLASLt where it's there, however many rows come.
+// ManyRows has w multiplied in the way that is best for many rows, by cuBLASLt where
+// it's there, however many rows come.
 func (d *Device) ManyRows(w engine.Linear) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -67,7 +67,8 @@ func TestLinearHalf(t *testing.T) {
 	})
 }
 
-// TestTilesAgree holds all kernels of a set of tiles to the same bits, and with them a row alone to the row in any batch.
+// TestTilesAgree holds all kernels of a set of tiles to the same bits, and with them a
+// row alone to the row in any batch.
 func TestTilesAgree(t *testing.T) {
 	onBoth(t, func(b *bench) {
 		const m, n, k = 131, 136, 200

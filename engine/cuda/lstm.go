@@ -16,7 +16,8 @@ const (
 	gates         = 4
 )
 
-// lstm is a layer of an LSTM: weights [units/8][4 gates][8 units][stretches], in the storage's format, and biases likewise, in float32.
+// lstm is a layer of an LSTM: weights [units/8][4 gates][8 units][stretches], in the storage's
+// format, and biases likewise, in float32.
 type lstm struct {
 	in, hidden    int
 	weights, bias driver.DevicePtr

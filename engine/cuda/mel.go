@@ -131,7 +131,8 @@ func (m *logMel) span(samples []float32, from, to int) melSpan {
 	if from >= to {
 		return melSpan{}
 	}
-	// One more at either end: the sample before it is part of a sample's emphasis, and mirroring reaches as far as that.
+	// One more at either end: the sample before it is part of a sample's emphasis, and
+	// mirroring reaches as far as that.
 	end := min(len(samples), to*m.hop+m.fft/2+1)
 	begin := min(max(0, from*m.hop-m.fft/2-1), end)
 	return melSpan{from, to - from, begin, samples[begin:end]}

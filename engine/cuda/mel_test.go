@@ -32,8 +32,9 @@ func wantMel(m *engine.Mel, sounds []engine.Sound) []float32 {
 	return all
 }
 
-// sameMel holds a spectrogram to the host's. Both transform in float32, and a power 80 dB below its frame's peak is the difference of numbers
-// that are a thousand times as large: within 1e-4, as the host's is to the reference, beside what the storage rounds.
+// sameMel holds a spectrogram to the host's. Both transform in float32, and a power 80 dB below its frame's peak
+// is the difference of numbers that are a thousand times as large: within 1e-4, as the host's is to the
+// reference, beside what the storage rounds.
 func (b *bench) sameMel(what string, dst engine.Tensor, want []float32) {
 	b.Helper()
 	unit := map[format]float64{f16: 0x1p-11, bf16: 0x1p-8, f32: 0}[formatOf(dst)]
@@ -109,8 +110,8 @@ func TestMelNeighbours(t *testing.T) {
 	}
 }
 
-// TestMelPeak: a stretch of a sound whose peak is known is the same to the bit as one for which the device finds it. A sound longer than
-// what is computed at once has one peak.
+// TestMelPeak: a stretch of a sound whose peak is known is the same to the bit as one for which the device finds it. A
+// sound longer than what is computed at once has one peak.
 func TestMelPeak(t *testing.T) {
 	b := newBench(t, F16)
 	front := engine.NewMel(80)
@@ -135,8 +136,9 @@ func TestMelPeak(t *testing.T) {
 	}
 }
 
-// TestMelCounts: a group of windows takes two launches, a memset and a copy for each window's samples, its small numbers being those of the
-// group before; a recording's peak a copy of samples, one of small numbers and a launch for each part, and one wait.
+// TestMelCounts: a group of windows takes two launches, a memset and a copy for each window's samples, its
+// small numbers being those of the group before; a recording's peak a copy of samples, one of small numbers
+// and a launch for each part, and one wait.
 func TestMelCounts(t *testing.T) {
 	d, gpu := emulated(t, Config{})
 	m := must(d.NewLogMel(engine.NewMel(80).Spec()))

@@ -56,7 +56,8 @@ func TestNeighbours(t *testing.T) {
 	})
 }
 
-// TestScratchOutOfMemory: an operation that finds no memory for what lies between says so at the next wait, and the device goes on.
+// TestScratchOutOfMemory: an operation that finds no memory for what lies between says so
+// at the next wait, and the device goes on.
 func TestScratchOutOfMemory(t *testing.T) {
 	d, gpu := emulated(t, Config{})
 	b := &bench{T: t, gpu: d, r: rand.New(rand.NewPCG(1, 2))}

@@ -42,11 +42,11 @@ type Config struct {
 	Ordinal int
 	// Storage is the format of numbers in memory.
 	Storage Storage
-	// CrossBytes keeps cross-attention's keys and values in bytes, with a scale for each column of a head: half the memory, and half of what
-	// decoding a batch reads most of, for a little accuracy.
+	// CrossBytes keeps cross-attention's keys and values in bytes, with a scale for each column of a head: half the
+	// memory, and half of what decoding a batch reads most of, for a little accuracy.
 	CrossBytes bool
-	// CuBLAS says what multiplies large matrices: "" or "auto", cuBLASLt where it is found, else our own kernel; "off", our own; else the path
-	// of a cuBLASLt, which must then be usable.
+	// CuBLAS says what multiplies large matrices: "" or "auto", cuBLASLt where it is found, else our own kernel; "off",
+	// our own; else the path of a cuBLASLt, which must then be usable.
 	CuBLAS string
 	// MemoryBytes is the most of the GPU's memory that is taken; 0: all that is free.
 	MemoryBytes int64

@@ -6,14 +6,15 @@ import (
 	"hark/engine/cuda/driver"
 )
 
-// pageBytes is the size of a page of pinned memory; pageCount how many are filled while the first is still being copied.
+// pageBytes is the size of a page of pinned memory; pageCount how many are filled
+// while the first is still being copied.
 const (
 	pageBytes = 4 << 20
 	pageCount = 3
 )
 
-// pages is the host's pinned memory on its way to the GPU. One page is filled after another; one whose copies are under way is not
-// touched. All but the pages' contents belongs to whoever holds the device's lock.
+// pages is the host's pinned memory on its way to the GPU. One page is filled after another; one whose copies are under
+// way is not touched. All but the pages' contents belongs to whoever holds the device's lock.
 type pages struct {
 	page [pageCount]slot
 	at   int // the page being filled

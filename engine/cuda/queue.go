@@ -10,8 +10,8 @@ import (
 const (
 	// stageMost is the most that one operation may stage.
 	stageMost = stagingBytes / 4
-	// segmentBytes is what a segment's part of the staging block starts on a multiple of, so that it lies where it lay before
-	// though the segment in front of it staged a little more or less.
+	// segmentBytes is what a segment's part of the staging block starts on a multiple of, so that it lies where it lay
+	// before though the segment in front of it staged a little more or less.
 	segmentBytes = 4096
 	// queuedCommands is how many commands make a queue long: the GPU should not wait while the host thinks.
 	queuedCommands = 512
@@ -45,8 +45,8 @@ type segment struct {
 	key      []byte
 }
 
-// enter is called by an operation before it queues anything, with the lock held: it makes sure that what it stages and what it
-// launches are in the same group.
+// enter is called by an operation before it queues anything, with the lock held: it makes sure that what it stages
+// and what it launches are in the same group.
 func (d *Device) enter() {
 	if d.queue.commands >= queuedCommands || len(d.queue.staged) > stagingBytes-stageMost-segmentBytes {
 		d.flush()
@@ -68,8 +68,8 @@ func (d *Device) add(c command) {
 	q.commands++
 }
 
-// boundary ends a segment: what is queued before it and what comes after it are graphs of their own. It's for work that is done between
-// steps, each time another amount of it. The lock is held.
+// boundary ends a segment: what is queued before it and what comes after it are graphs of their own. It's for work that
+// is done between steps, each time another amount of it. The lock is held.
 func (d *Device) boundary() {
 	q := &d.queue
 	if q.commands == 0 {
@@ -81,8 +81,8 @@ func (d *Device) boundary() {
 	}
 }
 
-// copyUp queues a copy from pinned memory to the GPU. Copies come first in a group, so that what follows can be a graph however often
-// they lie in another page. The lock is held.
+// copyUp queues a copy from pinned memory to the GPU. Copies come first in a group, so that what follows can be a graph
+// however often they lie in another page. The lock is held.
 func (d *Device) copyUp(to driver.DevicePtr, from []byte) {
 	if d.queue.commands > 0 {
 		d.flush()
@@ -92,8 +92,8 @@ func (d *Device) copyUp(to driver.DevicePtr, from []byte) {
 	}
 }
 
-// stage puts numbers in the staging block and returns their address there, a multiple of 16. They are there for the kernels of
-// this operation. The lock is held.
+// stage puts numbers in the staging block and returns their address there, a multiple of 16. They are there for the
+// kernels of this operation. The lock is held.
 func (d *Device) stage(values []int32) arg {
 	if 4*len(values) > stageMost {
 		panic(fmt.Sprintf("cuda: %d numbers to be staged at once", len(values)))
@@ -105,8 +105,8 @@ func (d *Device) stage(values []int32) arg {
 	return at(d.staging.block) + arg(offset)
 }
 
-// scratch returns the address of so many bytes that the operation's kernels may use among themselves, until the next call of it. An
-// operation that needs several calls it once and divides. The lock is held.
+// scratch returns the address of so many bytes that the operation's kernels may use among themselves, until the next
+// call of it. An operation that needs several calls it once and divides. The lock is held.
 func (d *Device) scratch(bytes int) driver.DevicePtr {
 	if d.scratchBuffer == nil || int(d.scratchBuffer.block.bytes) < bytes {
 		d.flush()
@@ -165,7 +165,8 @@ func (d *Device) wait() error {
 	return d.takeFailure()
 }
 
-// fetch waits for what is queued and returns bytes of the GPU's memory, at most pageBytes. They are valid until the next call. The lock is held.
+// fetch waits for what is queued and returns bytes of the GPU's memory, at most pageBytes. They are
+// valid until the next call. The lock is held.
 func (d *Device) fetch(from driver.DevicePtr, bytes int) ([]byte, error) {
 	d.flush()
 	d.fail(d.executor.Do(func(c *driver.Context) error {

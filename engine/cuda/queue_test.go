@@ -10,7 +10,8 @@ import (
 	"hark/engine/cuda/driver"
 )
 
-// step is a decoder's step in small: what changes each time goes up with the staging block, and what comes back is read.
+// step is a decoder's step in small: what changes each time goes up with the staging
+// block, and what comes back is read.
 type step struct {
 	d         *Device
 	src, x, y engine.Tensor
@@ -47,8 +48,8 @@ func (s *step) run(t *testing.T, rows ...int32) []float32 {
 	return got
 }
 
-// TestGraphs: the third time that a step is seen it is one copy up, one launch, one copy down and one wait, and what changes
-// from step to step is heeded.
+// TestGraphs: the third time that a step is seen it is one copy up, one launch, one copy down and one wait, and
+// what changes from step to step is heeded.
 func TestGraphs(t *testing.T) {
 	d, gpu := emulated(t, Config{})
 	s := newStep(d)
@@ -192,7 +193,8 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// TestGraphWithoutRoom: where a graph finds no memory for its launch, its commands run one by one, then and when they are next met.
+// TestGraphWithoutRoom: where a graph finds no memory for its launch, its commands run one
+// by one, then and when they are next met.
 func TestGraphWithoutRoom(t *testing.T) {
 	d, gpu := emulated(t, Config{})
 	s := newStep(d)

@@ -12,8 +12,8 @@ import (
 	"hark/engine/cpu"
 )
 
-// pair is a tensor here and the same on the CPU, which computes what should come out. Both have the same numbers: those that the
-// storage's format holds.
+// pair is a tensor here and the same on the CPU, which computes what should come out. Both have the same
+// numbers: those that the storage's format holds.
 type pair struct{ gpu, cpu engine.Tensor }
 
 // bench is a device beside the CPU's.
@@ -116,8 +116,9 @@ func (b *bench) get(x engine.Tensor) []float32 {
 	return out
 }
 
-// same holds what came out to what the CPU has. An error of one unit in the last place of the storage's format stems from rounding the
-// result; sums, in float32 on both sides, add little to it: their own errors are relative to the terms, which scale says.
+// same holds what came out to what the CPU has. An error of one unit in the last place of the storage's format
+// stems from rounding the result; sums, in float32 on both sides, add little to it: their own errors are
+// relative to the terms, which scale says.
 func (b *bench) same(what string, p pair, scale float64) {
 	b.Helper()
 	want := make([]float32, p.cpu.Rows*p.cpu.Cols)

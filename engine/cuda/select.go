@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// logitThreads is the most threads of a block that reads a row of logits, and logitsEach how many logits a thread reads ahead.
-	// (kernels/cuda/peak.h)
+	// logitThreads is the most threads of a block that reads a row of logits, and logitsEach how many logits a
+	// thread reads ahead. (kernels/cuda/peak.h)
 	logitThreads = 512
 	logitsEach   = 8
 	// ruleWords is how many numbers a rule takes. (kernels/cuda/rule.h)
@@ -42,8 +42,8 @@ func (d *Device) NewMask(banned []int32, n int) (engine.Mask, error) {
 	return &mask{n, b}, nil
 }
 
-// Select says for each row of logits what may come next. A logit that is no number is treated as banned. A Choice has fewer than k ids, down
-// to none, where fewer are left. The logits stay as they are.
+// Select says for each row of logits what may come next. A logit that is no number is treated as banned. A Choice has
+// fewer than k ids, down to none, where fewer are left. The logits stay as they are.
 func (d *Device) Select(logits engine.Tensor, rows []engine.Rule, k int) ([]engine.Choice, error) {
 	need("Select", "logits", logits, len(rows), logits.Cols)
 	if k < 1 {

@@ -102,8 +102,8 @@ func TestSelectMass(t *testing.T) {
 	})
 }
 
-// TestSelectDraws holds draws to the CPU's for the same points. Where a point is closer to the edge between two ids than rounding, either
-// will do.
+// TestSelectDraws holds draws to the CPU's for the same points. Where a point is closer to the edge
+// between two ids than rounding, either will do.
 func TestSelectDraws(t *testing.T) {
 	onBoth(t, func(b *bench) {
 		for _, vocabulary := range []int{40, 3000} {

@@ -15,8 +15,8 @@ var primitives = []string{
 // selfTestLanes is how many threads run the checks, and as many answers.
 const selfTestLanes = 32
 
-// SelfTest has the GPU try each primitive that kernels are made of beyond plain C++. The error names those that don't do as they should; it
-// waits.
+// SelfTest has the GPU try each primitive that kernels are made of beyond plain C++. The error names
+// those that don't do as they should; it waits.
 func (d *Device) SelfTest() error {
 	numbers := make([]uint32, 4*selfTestLanes) // 0, 1, 2, … in 16 bits
 	for i := range numbers {

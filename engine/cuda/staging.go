@@ -13,9 +13,10 @@ const (
 	stagingSlots = 4
 )
 
-// staging is the block of the GPU's memory that a group's kernels find the host's small arrays in. It lies in the same place for every
-// group, so that graphs hold; each group's copy to it waits in the stream for the kernels of the one before. On the host the contents
-// lie in one of a few pinned slots until they are copied. All but the address belongs to the executor's thread.
+// staging is the block of the GPU's memory that a group's kernels find the host's small arrays in. It lies in the
+// same place for every group, so that graphs hold; each group's copy to it waits in the stream for the kernels of
+// the one before. On the host the contents lie in one of a few pinned slots until they are copied. All but the
+// address belongs to the executor's thread.
 type staging struct {
 	block driver.DevicePtr
 	slots [stagingSlots]slot
@@ -29,8 +30,8 @@ type slot struct {
 	done  driver.Event // behind the last of them; 0: none was made
 }
 
-// send queues the copying of contents to the block, unless they are there from the last time: steps that the GPU decodes by itself stage the
-// same again and again.
+// send queues the copying of contents to the block, unless they are there from the last time: steps that the GPU
+// decodes by itself stage the same again and again.
 func (s *staging) send(c *driver.Context, contents []byte, stream driver.Stream) error {
 	if bytes.HasPrefix(s.last, contents) {
 		return nil

@@ -6,8 +6,8 @@ type stretches struct {
 	items, count int // count is the most that there can be
 }
 
-// stretches stages how a batch is cut in stretches of so many rows, counted from each item's start. Their count depends on the shape alone,
-// so that batches of one shape have one graph. The lock is held.
+// stretches stages how a batch is cut in stretches of so many rows, counted from each item's start. Their count depends
+// on the shape alone, so that batches of one shape have one graph. The lock is held.
 func (d *Device) stretches(lens []int, rows int) stretches {
 	cuts := make([]int32, 1, len(lens)+1)
 	for _, l := range lens {

@@ -15,7 +15,8 @@ const (
 	subsampleFirst  = 3 // and the first alone
 	// subsampleThreads is the most threads of a block.
 	subsampleThreads = 256
-	// subsampleRows is how many output rows are made at once: layers in between are many times as large as what comes in and out.
+	// subsampleRows is how many output rows are made at once: layers in between are many
+	// times as large as what comes in and out.
 	subsampleRows = 2048
 	// maxStages is the most that a stack has: a factor of 64.
 	maxStages = 5
@@ -216,7 +217,8 @@ func (d *Device) subsample(dst, x engine.Tensor, pieces []subsamplePiece, s *sub
 	}
 }
 
-// sources stages where a layer's rows find the layer's before them, or x's if before is nil: three arguments. The lock is held.
+// sources stages where a layer's rows find the layer's before them, or x's if before
+// is nil: three arguments. The lock is held.
 func (d *Device) sources(l *layerRows, pieces []subsamplePiece, before *layerRows) []arg {
 	numbers := append([]int32(nil), l.starts...)
 	for i, p := range pieces {
@@ -230,7 +232,8 @@ func (d *Device) sources(l *layerRows, pieces []subsamplePiece, before *layerRow
 	return []arg{staged, staged + arg(4*len(l.starts)), i32(len(pieces))}
 }
 
-// grow makes room for n elements of a format in a buffer, in place of what it held; false says that there is no memory. The lock is held.
+// grow makes room for n elements of a format in a buffer, in place of what it held; false says
+// that there is no memory. The lock is held.
 func (d *Device) grow(b **buffer, n int, f format) bool {
 	if *b != nil && (*b).n >= n && (*b).format == f {
 		return true

@@ -11,8 +11,8 @@ import (
 // runWords is how many numbers a run of ids of one row takes. (kernels/cuda/tokenprobs.cu)
 const runWords = 3
 
-// TokenProbs returns probabilities under the softmax over the first limit ids. An id that is not among these has none, nor has any in a
-// row that holds something that is no number.
+// TokenProbs returns probabilities under the softmax over the first limit ids. An id that is not among these has none,
+// nor has any in a row that holds something that is no number.
 func (d *Device) TokenProbs(logits engine.Tensor, rows, ids []int32, limit int) ([]float32, error) {
 	if len(rows) != len(ids) || limit < 0 || limit > logits.Cols {
 		panic(fmt.Sprintf("cuda: TokenProbs: %d rows, %d ids, the first %d of %d logits", len(rows), len(ids), limit, logits.Cols))

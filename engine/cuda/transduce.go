@@ -15,8 +15,9 @@ type utterances struct {
 	count, steps int // how many, and the most steps that any of them may take
 	// What they ask for at most: pieces, frames and states.
 	piece, frame, state int
-	// pieces, told and frames are what a step tells the prediction network and asks about, asked the states that it asks with, each
-	// [count]; states is [count][4]; ranges and durations are the transducer's; found are [count] pairs of peaks.
+	// pieces, told and frames are what a step tells the prediction network and asks about, asked the
+	// states that it asks with, each [count]; states is [count][4]; ranges and durations are the
+	// transducer's; found are [count] pairs of peaks.
 	pieces, told, frames, asked, states, ranges, durations driver.DevicePtr
 	found                                                  answers
 }

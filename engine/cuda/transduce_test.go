@@ -168,8 +168,8 @@ func TestTransduce(t *testing.T) {
 	})
 }
 
-// TestTransduceSteps: a step is a graph, a copy down and a wait, and while the host waits two more are queued. It ends by itself where take
-// never says no.
+// TestTransduceSteps: a step is a graph, a copy down and a wait, and while the host waits two more are queued. It
+// ends by itself where take never says no.
 func TestTransduceSteps(t *testing.T) {
 	d, gpu := emulated(t, Config{})
 	b := &bench{T: t, gpu: d, r: rand.New(rand.NewPCG(1, 2))}

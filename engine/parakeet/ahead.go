@@ -6,8 +6,8 @@ import (
 	"hark/engine"
 )
 
-// canRunAhead reports whether the device may go on with all active windows by itself: it can, and none keeps a beam, whose
-// hypotheses the host must compare. What is heard is the same either way.
+// canRunAhead reports whether the device may go on with all active windows by itself: it can, and none keeps a beam,
+// whose hypotheses the host must compare. What is heard is the same either way.
 func (s *session) canRunAhead() bool {
 	if s.m.ahead == nil {
 		return false
@@ -20,8 +20,9 @@ func (s *session) canRunAhead() bool {
 	return true
 }
 
-// runAhead lets the device go on with all active windows by itself, until one of them ends or another is to join. There are no rounds:
-// each step tells the prediction network what was found last, of the windows that found anything, and looks at each window's next frame.
+// runAhead lets the device go on with all active windows by itself, until one of them ends or another is to join.
+// There are no rounds: each step tells the prediction network what was found last, of the windows that found
+// anything, and looks at each window's next frame.
 func (s *session) runAhead(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -67,7 +68,8 @@ func (d *decoder) transducer() engine.Transducer {
 	return engine.Transducer{Blank: d.steps.blank, Durations: d.steps.durations, MostSymbols: d.steps.maxSymbols, Power: confidencePower}
 }
 
-// utterance is where the search has got to, its first frame lying in a row. Of its window's slots only the first is in use.
+// utterance is where the search has got to, its first frame lying in a row. Of its
+// window's slots only the first is in use.
 func (g *greedy) utterance(first int) engine.Utterance {
 	u := engine.Utterance{Frame: int32(first + g.at), End: int32(first + g.frames), State: g.slot, Spare: g.slot + 1, Piece: -1}
 	n := len(g.written)

@@ -8,15 +8,15 @@ import (
 const (
 	// maxBeam is the most hypotheses that are kept for a frame.
 	maxBeam = 8
-	// maxBehind is how far a hypothesis may lie behind the best one of any frame, as a log-probability, and still be followed. Where
-	// the model is sure of itself, that leaves few.
+	// maxBehind is how far a hypothesis may lie behind the best one of any frame, as a log-probability, and still be
+	// followed. Where the model is sure of itself, that leaves few.
 	maxBehind = 10
 )
 
-// beam follows several hypotheses through a window, frame by frame. Steps of different durations part hypotheses in time;
-// those that meet at a frame compete there, and the best of them are kept. Where two have the same text
-// they are one: their probabilities add up, since they are ways of saying the same. A hypothesis' log-probability is
-// that of its pieces and blanks, each among all pieces, and of its durations, each among all durations.
+// beam follows several hypotheses through a window, frame by frame. Steps of different durations part hypotheses in
+// time; those that meet at a frame compete there, and the best of them are kept. Where two have the same text they are
+// one: their probabilities add up, since they are ways of saying the same. A hypothesis' log-probability is that of its
+// pieces and blanks, each among all pieces, and of its durations, each among all durations.
 type beam struct {
 	*steps
 	width  int
@@ -63,8 +63,8 @@ type text struct {
 	bonus  float64
 }
 
-// beamSlots is how many states a beam holds at most: those of the hypotheses of all frames that a step can reach, and of
-// the ones being looked at, and as many on their way.
+// beamSlots is how many states a beam holds at most: those of the hypotheses of all frames that a step can reach, and
+// of the ones being looked at, and as many on their way.
 func beamSlots(durations []int, width int) int { return width * (max(1, slices.Max(durations)) + 3) }
 
 // candidates is how many pieces a beam tries for each hypothesis: as many as it keeps, and the blank.
@@ -229,8 +229,8 @@ func (b *beam) child(t *text, id int32) *text {
 	return c
 }
 
-// place is where a hypothesis belongs among those at its frame: with the one of the same text, behind the last one while there
-// is room, or in place of the worst; -1 if it's worse than all.
+// place is where a hypothesis belongs among those at its frame: with the one of the same text, behind the last one
+// while there is room, or in place of the worst; -1 if it's worse than all.
 func (b *beam) place(list []hypothesis, h *hypothesis) int {
 	if !(h.rank() >= b.least) { // nor a number
 		return -1

@@ -63,7 +63,8 @@ func slotsOf(m *Model) []int32 {
 	return slots
 }
 
-// TestBeamIsAtLeastAsLikely: no beam ends with a text that is less likely than the greedy one; and it gives all its states back.
+// TestBeamIsAtLeastAsLikely: no beam ends with a text that is less likely than the
+// greedy one; and it gives all its states back.
 func TestBeamIsAtLeastAsLikely(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -200,7 +201,8 @@ func TestBeamAddsUp(t *testing.T) {
 		tolerance  float64 // relative
 	}{
 		{1, 1e-5},
-		// Ways that differ in how many symbols the frame has given are one hypothesis, and the likeliest one's number counts for all.
+		// Ways that differ in how many symbols the frame has given are one hypothesis, and the
+		// likeliest one's number counts for all.
 		{2, 0.05},
 	} {
 		for seed := range uint64(20) {

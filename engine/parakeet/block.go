@@ -11,8 +11,8 @@ import (
 // batchNormEps is torch.nn.BatchNorm1d's default, which NeMo keeps.
 const batchNormEps = 1e-5
 
-// block is one of the encoder's: half a feed-forward, attention, convolution, the other half, each added to what it was given, and a
-// norm at the end.
+// block is one of the encoder's: half a feed-forward, attention, convolution, the other half, each added to
+// what it was given, and a norm at the end.
 type block struct {
 	ff1        feedForward
 	attNorm    engine.Norm

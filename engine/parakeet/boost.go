@@ -14,8 +14,8 @@ import (
 const boostPerToken = 1
 
 // booster lets hypotheses gain while they spell a keyword. It's the automaton of Aho and Corasick ("Efficient string
-// matching: an aid to bibliographic search", 1975) over the keywords' tokens: a state is the longest beginning of a keyword
-// that the text ends with. What a beginning has gained is lost again when the text goes on otherwise.
+// matching: an aid to bibliographic search", 1975) over the keywords' tokens: a state is the longest beginning of a
+// keyword that the text ends with. What a beginning has gained is lost again when the text goes on otherwise.
 type booster struct {
 	nodes []boostNode
 }

@@ -8,8 +8,8 @@ import (
 	"hark/models"
 )
 
-// decoder is the graph of the prediction network, an LSTM over the pieces written so far, and of the joint network, which
-// says for a frame and a state of the prediction network what comes next.
+// decoder is the graph of the prediction network, an LSTM over the pieces written so far, and of the joint network,
+// which says for a frame and a state of the prediction network what comes next.
 //
 // States live in slots. Blanks change no state, so a state belongs to a text, wherever in the window it was reached.
 type decoder struct {

@@ -19,7 +19,8 @@ func loadTestDecoder(t testing.TB, c models.ParakeetConfig, weights source) *dec
 	return d
 }
 
-// TestDecoderGolden holds the prediction network and the joint network to the goldens, given the golden texts and frames.
+// TestDecoderGolden holds the prediction network and the joint network to the goldens,
+// given the golden texts and frames.
 func TestDecoderGolden(t *testing.T) {
 	for _, c := range []struct {
 		name string

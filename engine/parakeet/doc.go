@@ -1,12 +1,12 @@
 // Package parakeet runs NVIDIA's Parakeet-TDT over an [engine.Device].
 //
-// The model is a transducer. Its encoder, a FastConformer (Rekesh et al., "Fast Conformer with Linearly Scalable Attention for
-// Efficient Speech Recognition", arXiv:2305.05084), makes one frame of every 80 ms of sound. Its decoder has two
-// parts: a prediction network, an LSTM over the pieces written so far, and a joint network that takes one
-// frame and one state of the prediction network and says what comes next: a piece, or the blank, which is
-// nothing. A token-and-duration transducer (Xu et al., "Efficient Sequence Transduction by Jointly Predicting Tokens and
-// Durations", arXiv:2304.06795) also says how many frames to go on by, so that it reads only some of them, and
-// knows when everything was said.
+// The model is a transducer. Its encoder, a FastConformer (Rekesh et al., "Fast Conformer with Linearly Scalable
+// Attention for Efficient Speech Recognition", arXiv:2305.05084), makes one frame of every 80 ms of sound. Its
+// decoder has two parts: a prediction network, an LSTM over the pieces written so far, and a joint network that
+// takes one frame and one state of the prediction network and says what comes next: a piece, or the blank, which is
+// nothing. A token-and-duration transducer (Xu et al., "Efficient Sequence Transduction by Jointly Predicting
+// Tokens and Durations", arXiv:2304.06795) also says how many frames to go on by, so that it reads only some of
+// them, and knows when everything was said.
 //
 // The way of a request:
 //

@@ -7,10 +7,12 @@ import (
 	"hark/models"
 )
 
-// groupFrames is how many encoder frames are best computed at once, for each window that a device likes to have together: 30 s.
+// groupFrames is how many encoder frames are best computed at once, for each window
+// that a device likes to have together: 30 s.
 const groupFrames = 375
 
-// encoder is the graph from features to what the joint network reads: a FastConformer, and the joint network's own projection.
+// encoder is the graph from features to what the joint network reads: a FastConformer,
+// and the joint network's own projection.
 type encoder struct {
 	dev         engine.Device
 	config      models.ParakeetConfig
@@ -68,9 +70,9 @@ func (e *encoder) frames(features int) int {
 	return (features + e.config.SubsamplingFactor - 1) / e.config.SubsamplingFactor
 }
 
-// encode writes to dst what the joint network reads of a batch of items, one after another: item i, of T frames of features, has
-// frames(T) rows of the joint network's width. Rows are the same whatever other items there are. Memory on
-// the device grows to what the batch needs, and is kept.
+// encode writes to dst what the joint network reads of a batch of items, one after another: item i, of T frames of
+// features, has frames(T) rows of the joint network's width. Rows are the same whatever other items there are. Memory
+// on the device grows to what the batch needs, and is kept.
 func (e *encoder) encode(dst engine.Tensor, items []sound) error {
 	at := 0
 	for len(items) > 0 {

@@ -146,8 +146,8 @@ func TestEncoderGolden(t *testing.T) {
 	}
 }
 
-// TestEncoderPrecisions holds narrower weights to the goldens by cosine, as the goldens' README does for half precision. What it
-// asks of bf16, 0.99, is far below what bytes give.
+// TestEncoderPrecisions holds narrower weights to the goldens by cosine, as the goldens' README does for half
+// precision. What it asks of bf16, 0.99, is far below what bytes give.
 func TestEncoderPrecisions(t *testing.T) {
 	tiny := openTiny(t, "hf")
 	shape := newFormula(t, 2)
@@ -209,8 +209,8 @@ func (d *countingDevice) Free(b engine.Buffer) {
 	d.Device.Free(b)
 }
 
-// TestEncoderMemory sees memory grow to what the longest window needs and no further, survive a window that is too long for the
-// device, and be given back.
+// TestEncoderMemory sees memory grow to what the longest window needs and no further, survive a window that is
+// too long for the device, and be given back.
 func TestEncoderMemory(t *testing.T) {
 	tiny := openTiny(t, "hf")
 	dev := &countingDevice{Device: newTestDevice(t), bound: 1 << 30}
@@ -310,7 +310,8 @@ func (w without) Read(dst []float32, name string, shape ...int) error {
 	return w.source.Read(dst, name, shape...)
 }
 
-// TestEncoderBatches holds every recording in batches of several orders and group sizes to the recording alone, to the bit.
+// TestEncoderBatches holds every recording in batches of several orders and group
+// sizes to the recording alone, to the bit.
 func TestEncoderBatches(t *testing.T) {
 	for _, p := range []cpu.Precision{cpu.F32, cpu.Int8} {
 		t.Run(p.String(), func(t *testing.T) {

@@ -13,8 +13,9 @@ import (
 	"hark/engine/cpu"
 )
 
-// BenchmarkEncoder encodes one window with random weights of parakeet-tdt-0.6b's shape. HARK_BENCH_LAYERS takes fewer than its
-// 24 layers, HARK_BENCH_PRECISION another precision than f32. scripts/bench-parakeet.py compares it with PyTorch.
+// BenchmarkEncoder encodes one window with random weights of parakeet-tdt-0.6b's shape. HARK_BENCH_LAYERS
+// takes fewer than its 24 layers, HARK_BENCH_PRECISION another precision than f32.
+// scripts/bench-parakeet.py compares it with PyTorch.
 func BenchmarkEncoder(b *testing.B) {
 	layers := 24
 	if n, err := strconv.Atoi(os.Getenv("HARK_BENCH_LAYERS")); err == nil {
@@ -64,7 +65,8 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// work is the floating-point operations of the matrix products that a window of a number of frames takes, without those that are kept.
+// work is the floating-point operations of the matrix products that a window of a number of
+// frames takes, without those that are kept.
 func (e *encoder) work(rows int) float64 {
 	d, n := float64(e.config.Width), float64(rows)
 	layer := n*(4*d*float64(e.config.FeedForward)+7*d*d) + 3*n*n*d

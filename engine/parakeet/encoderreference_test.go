@@ -26,7 +26,8 @@ func (w invented) Read(dst []float32, name string, shape ...int) error {
 	return nil
 }
 
-// get is a tensor of n elements around 0, of the size that keeps sums small, or, where it is a factor or a variance, around 1.
+// get is a tensor of n elements around 0, of the size that keeps sums small, or, where
+// it is a factor or a variance, around 1.
 func (w invented) get(name string, n int) []float64 {
 	if _, ok := w[name]; !ok {
 		seed := uint64(len(name))

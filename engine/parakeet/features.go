@@ -22,13 +22,14 @@ const (
 	featureBlock = 24
 )
 
-// frontEnd turns samples into what the encoder hears: the logarithm of the power in mel bins every 10 ms, each bin
-// brought to mean 0 and deviation 1 over the window. It follows NeMo 3.0.0's FilterbankFeatures. It may be used by several
-// goroutines at once.
+// frontEnd turns samples into what the encoder hears: the logarithm of the power in mel bins every 10 ms,
+// each bin brought to mean 0 and deviation 1 over the window. It follows NeMo 3.0.0's FilterbankFeatures. It
+// may be used by several goroutines at once.
 //
-// The transform is two products. A frame's power does not change when its samples are counted from the middle of the analysis
-// window, and about the middle cosine is even and sine odd; so with x the samples under the window, a before and b after its middle at
-// the distance d, the real part is the sum of (a+b) cos(2πkd/n_fft), and the imaginary one of (b-a) sin.
+// The transform is two products. A frame's power does not change when its samples are counted from the middle
+// of the analysis window, and about the middle cosine is even and sine odd; so with x the samples under the
+// window, a before and b after its middle at the distance d, the real part is the sum of (a+b)
+// cos(2πkd/n_fft), and the imaginary one of (b-a) sin.
 type frontEnd struct {
 	bins, hop, fft, powers int
 	preemphasis            float32
@@ -148,7 +149,8 @@ func (f *frontEnd) block(w *featureWork, dst, samples []float32, t, count int) {
 	kernels.Log(dst)
 }
 
-// emphasise writes the samples from a position on to dst, each less a part of the one before it. Beyond both ends there are zeros.
+// emphasise writes the samples from a position on to dst, each less a part of the one
+// before it. Beyond both ends there are zeros.
 func (f *frontEnd) emphasise(dst, samples []float32, from int) {
 	// The samples that dst begins and ends with.
 	start, end := min(max(from, 0), len(samples)), max(0, min(from+len(dst), len(samples)))

@@ -26,7 +26,8 @@ func (f *frontEnd) features(samples []float32) []float32 {
 	return dst
 }
 
-// TestFeaturesGolden holds the front end to NeMo's features, with the window and filters of the archive and with its own.
+// TestFeaturesGolden holds the front end to NeMo's features, with the window and
+// filters of the archive and with its own.
 func TestFeaturesGolden(t *testing.T) {
 	for _, form := range []string{"parakeet-tiny.nemo", "hf"} {
 		t.Run(form, func(t *testing.T) {

@@ -46,8 +46,8 @@ func openGPU(t testing.TB, c cuda.Config) *cuda.Device {
 	return dev
 }
 
-// TestGPUFeatures holds the features that the device makes, in 16 bits, to NeMo's, of recordings alone and together; digital silence and a
-// single frame have none.
+// TestGPUFeatures holds the features that the device makes, in 16 bits, to NeMo's, of recordings alone and together;
+// digital silence and a single frame have none.
 func TestGPUFeatures(t *testing.T) {
 	m := loadOn(t, sharedGPU(t, cuda.F16))
 	if m.front.onDevice == nil {
@@ -119,8 +119,8 @@ func TestGPUBeam(t *testing.T) {
 	}
 }
 
-// TestGPUAhead: windows that the GPU decodes ahead of the host, while others join and leave, hear what they hear question by question, to
-// the bit, beside beams too.
+// TestGPUAhead: windows that the GPU decodes ahead of the host, while others join and leave, hear what they hear
+// question by question, to the bit, beside beams too.
 func TestGPUAhead(t *testing.T) {
 	m := loadOn(t, sharedGPU(t, cuda.F16))
 	counter := &aheadCounter{TransducerDevice: m.ahead}
@@ -247,8 +247,8 @@ func TestGPULost(t *testing.T) {
 	}
 }
 
-// TestGPUOutOfMemory: a batch that there's no room for runs in halves. A window too long for the memory fails alone, and what fits runs on. A
-// model too large is refused and leaves nothing.
+// TestGPUOutOfMemory: a batch that there's no room for runs in halves. A window too long for the memory fails alone,
+// and what fits runs on. A model too large is refused and leaves nothing.
 func TestGPUOutOfMemory(t *testing.T) {
 	dev, gpu := ownGPU(t)
 	groups := &groupCounter{Device: must(dev.Model())}
@@ -299,7 +299,8 @@ func (d *groupCounter) Subsample(dst, x engine.Tensor, lens []int, s engine.Subs
 	d.Device.Subsample(dst, x, lens, s)
 }
 
-// TestGPUFailedAllocation: whichever allocation fails, loading says so and leaves nothing, and a batch is heard as ever.
+// TestGPUFailedAllocation: whichever allocation fails, loading says so and leaves
+// nothing, and a batch is heard as ever.
 func TestGPUFailedAllocation(t *testing.T) {
 	if os.Getenv("HARK_TEST_CUDA") == "" {
 		t.Skip("left to make test-cuda")

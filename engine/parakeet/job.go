@@ -88,8 +88,8 @@ func (m *Model) NewJob(samples []float32, spans []engine.Span, o engine.Options)
 	return j, nil
 }
 
-// check refuses wishes that the model can't fulfil. Temperatures are no wish for anything else: nothing is drawn at random
-// here, whatever they are.
+// check refuses wishes that the model can't fulfil. Temperatures are no wish for anything else: nothing is
+// drawn at random here, whatever they are.
 func (m *Model) check(o *engine.Options) error {
 	switch {
 	case o.Language != "" && !slices.Contains(m.info.Languages, o.Language):

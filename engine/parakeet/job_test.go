@@ -32,8 +32,8 @@ func runSpans(t testing.TB, m *Model, samples []float32, spans []engine.Span, o 
 	return j.Result()
 }
 
-// speech repeats the recordings of sentences up to a length, half a second apart, and cuts at the pauses. It returns what
-// each span says, too.
+// speech repeats the recordings of sentences up to a length, half a second apart, and cuts at the
+// pauses. It returns what each span says, too.
 func speech(t testing.TB, length int) (samples []float32, spans []engine.Span, texts []string) {
 	t.Helper()
 	all := slices.DeleteFunc(utterances(t, "tiny"), func(u goldenUtterance) bool { return u.Name == "09_long" || u.Name == "10_noise" })
@@ -54,8 +54,8 @@ func speech(t testing.TB, length int) (samples []float32, spans []engine.Span, t
 	return samples, spans, texts
 }
 
-// TestRecordings: of recordings around known failures of others, and of an hour, nothing is lost or doubled, and what they need
-// beside the sound itself doesn't grow from six minutes on.
+// TestRecordings: of recordings around known failures of others, and of an hour, nothing is lost or doubled, and what
+// they need beside the sound itself doesn't grow from six minutes on.
 func TestRecordings(t *testing.T) {
 	m := loadTiny(t).unpadded()
 	lengths := []int{1, 399, 401, 3600}

@@ -10,7 +10,8 @@ import (
 	"hark/engine"
 )
 
-// settling runs a job to its end, batch by batch, the windows of each in reverse, and gathers what becomes final and what was kept on the way.
+// settling runs a job to its end, batch by batch, the windows of each in reverse, and gathers what
+// becomes final and what was kept on the way.
 func settling(t testing.TB, m *Model, j engine.Job, size int) (settled []engine.Segment, kept []engine.Kept) {
 	t.Helper()
 	last := math.Inf(-1)
@@ -41,8 +42,8 @@ func settling(t testing.TB, m *Model, j engine.Job, size int) (settled []engine.
 	return settled, kept
 }
 
-// TestSettledIsTheResult: what becomes final on the way is the result, whatever ends first, and so it is when some of the windows
-// were heard by an earlier job.
+// TestSettledIsTheResult: what becomes final on the way is the result, whatever ends first, and so it is when some of
+// the windows were heard by an earlier job.
 func TestSettledIsTheResult(t *testing.T) {
 	m := loadTiny(t)
 	samples, spans, _ := speech(t, 40*engine.SampleRate)

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// DefaultWindowSamples is the longest window unless a [Config] says otherwise: 30 s. Attention's work grows with its square.
+	// DefaultWindowSamples is the longest window unless a [Config] says otherwise: 30 s.
+	// Attention's work grows with its square.
 	DefaultWindowSamples = 30 * engine.SampleRate
 	// MaxWindowSamples is the longest window that a [Config] may ask for: 300 s.
 	MaxWindowSamples = 300 * engine.SampleRate
@@ -20,8 +21,8 @@ const (
 	DefaultBatch = 12
 	// budgetMillis is the audio that one batch may hold (DESIGN.md, section 2).
 	budgetMillis = 720_000
-	// minSamples is what a shorter window is padded to, half on each side: 1 s, as NeMo's transcribe() does it, since these
-	// models hear nothing in a single word without some silence around it.
+	// minSamples is what a shorter window is padded to, half on each side: 1 s, as NeMo's transcribe() does it, since
+	// these models hear nothing in a single word without some silence around it.
 	minSamples = engine.SampleRate
 )
 
@@ -51,8 +52,8 @@ type Model struct {
 	staging    growing       // frames of a group, as they leave the encoder
 }
 
-// Load reads a model, a NeMo archive or a folder as transformers writes it, and puts its weights on the device. name is what
-// the model is to be called. The files are not needed afterwards.
+// Load reads a model, a NeMo archive or a folder as transformers writes it, and puts its weights on the device. name is
+// what the model is to be called. The files are not needed afterwards.
 func Load(dev engine.Device, path, name string, c Config) (*Model, error) {
 	files, err := models.OpenParakeet(path)
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"hark/engine"
 )
 
-// keptFrames is the length up to which what a layer makes of the positions is kept, 30 s. It takes 74 MB for 24 layers 1024 wide, and
-// saves a twelfth of the encoder's work.
+// keptFrames is the length up to which what a layer makes of the positions is kept, 30 s. It takes 74 MB for 24 layers
+// 1024 wide, and saves a twelfth of the encoder's work.
 const keptFrames = 375
 
-// positions are the sines and cosines that stand for how far one frame is from another. A table for length frames has 2*length-1
-// rows, from position length-1 down to -(length-1), so the table for fewer frames is its middle.
+// positions are the sines and cosines that stand for how far one frame is from another. A table for length frames has
+// 2*length-1 rows, from position length-1 down to -(length-1), so the table for fewer frames is its middle.
 type positions struct {
 	dev     engine.Device
 	width   int

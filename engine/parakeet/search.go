@@ -12,9 +12,11 @@ type steps struct {
 
 // search finds the pieces of one window. It's told what the joint network says and says what it wants to know next.
 type search interface {
-	// predictions appends what the prediction network has to be told before the search can go on. It's asked once for each.
+	// predictions appends what the prediction network has to be told before the search can
+	// go on. It's asked once for each.
 	predictions(dst []prediction) []prediction
-	// looks appends what the joint network is to be asked, in order; nothing while predictions are due, or when the search has ended.
+	// looks appends what the joint network is to be asked, in order; nothing while
+	// predictions are due, or when the search has ended.
 	looks(dst []look) []look
 	// take takes the answers to looks.
 	take(answers []answer)

@@ -45,9 +45,10 @@ func splitLong(segments [][]spokenWord, words []spokenWord) [][]spokenWord {
 	return splitLong(splitLong(segments, words[:at]), words[at:])
 }
 
-// segmentResult is a run of words as callers get it, no later than limit, in seconds. Mean log-probability and compression
-// ratio are the segment's own. There is no temperature, and no probability of silence: a transducer writes nothing
-// where nothing is said, so both are 0. Seek, the position of the window in which it starts, is left to the caller.
+// segmentResult is a run of words as callers get it, no later than limit, in seconds. Mean
+// log-probability and compression ratio are the segment's own. There is no temperature, and no
+// probability of silence: a transducer writes nothing where nothing is said, so both are 0. Seek, the
+// position of the window in which it starts, is left to the caller.
 func segmentResult(v pieces, words []spokenWord, limit float64, o *engine.Options) engine.Segment {
 	var s engine.Segment
 	sum := 0.0

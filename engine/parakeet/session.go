@@ -11,10 +11,10 @@ import (
 // session is one batch on the device. Windows wait for a place, are encoded, decoded beside each other, and give
 // their place to the next when they end.
 //
-// Decoding goes in rounds, so that the prediction network, whose weights are most of the decoder's, is run as seldom as can be
-// (NeMo's "label looping"): the joint network is asked about frame after frame until every window has found its next
-// piece or its end; then all the pieces are told to the prediction network at once. A device that can decode ahead of its host does
-// without rounds: see ahead.go.
+// Decoding goes in rounds, so that the prediction network, whose weights are most of the decoder's, is run as seldom as
+// can be (NeMo's "label looping"): the joint network is asked about frame after frame until every window has found its
+// next piece or its end; then all the pieces are told to the prediction network at once. A device that can decode ahead
+// of its host does without rounds: see ahead.go.
 type session struct {
 	m       *Model
 	more    func(free int) []engine.Window
@@ -24,7 +24,8 @@ type session struct {
 	free    []int // numbers of free places
 }
 
-// place is one window of the batch and what it holds on the device: the number-th part of frames, and of the decoder's slots.
+// place is one window of the batch and what it holds on the device: the number-th part
+// of frames, and of the decoder's slots.
 type place struct {
 	window *window
 	number int

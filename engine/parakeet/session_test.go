@@ -60,7 +60,8 @@ func windowsOf(jobs []*job) (windows []engine.Window) {
 	return windows
 }
 
-// TestDroppedWindowsLeave: windows that nobody waits for end at once, in the batch and before it, and cost nobody else anything.
+// TestDroppedWindowsLeave: windows that nobody waits for end at once, in the batch and
+// before it, and cost nobody else anything.
 func TestDroppedWindowsLeave(t *testing.T) {
 	m := loadTiny(t)
 	for _, o := range []engine.Options{{}, {BeamSize: 4}} {

@@ -6,8 +6,8 @@ import (
 	"hark/engine"
 )
 
-// Settled implements [engine.Job]. Sentences go on from one window to the next, and a mark at the start of one belongs to the
-// word before, so the last sentence so far is not final while windows are to come.
+// Settled implements [engine.Job]. Sentences go on from one window to the next, and a mark at the start of one belongs
+// to the word before, so the last sentence so far is not final while windows are to come.
 func (j *job) Settled() (segments []engine.Segment, from float64) {
 	j.settle()
 	segments = j.settled[j.told:]
@@ -22,8 +22,8 @@ func (j *job) Settled() (segments []engine.Segment, from float64) {
 	return segments, from
 }
 
-// settle takes over windows that have ended, in order. Where one shares a stretch with the next, both must have ended; each word
-// of it is then there once.
+// settle takes over windows that have ended, in order. Where one shares a stretch with the next, both must have
+// ended; each word of it is then there once.
 func (j *job) settle() {
 	for j.final < len(j.windows) && j.windows[j.final].ended {
 		w := j.windows[j.final]

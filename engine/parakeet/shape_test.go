@@ -14,8 +14,8 @@ import (
 	"hark/models"
 )
 
-// formula is a model of the layer shapes of parakeet-tdt-0.6b-v2 with weights that follow from their names, as the goldens'
-// README describes. It is a [source].
+// formula is a model of the layer shapes of parakeet-tdt-0.6b-v2 with weights that follow from their names, as the
+// goldens' README describes. It is a [source].
 type formula struct {
 	Weights map[string]struct {
 		Shape         []int

@@ -122,7 +122,8 @@ func checkTokens(t *testing.T, got []token, want *goldenUtterance) {
 	}
 }
 
-// TestGreedyGolden holds what is heard in each recording, alone and in batches of several sizes and orders, to the goldens.
+// TestGreedyGolden holds what is heard in each recording, alone and in batches of
+// several sizes and orders, to the goldens.
 func TestGreedyGolden(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -276,7 +277,8 @@ func checkSpans(t *testing.T, what string, got, want []goldenSpan) {
 	}
 }
 
-// TestShortRecordingsArePadded holds a recording of less than a second to what NeMo's transcribe() hears, its times moved back.
+// TestShortRecordingsArePadded holds a recording of less than a second to what NeMo's
+// transcribe() hears, its times moved back.
 func TestShortRecordingsArePadded(t *testing.T) {
 	m := loadTiny(t)
 	checked := 0

@@ -11,7 +11,8 @@ import (
 	"hark/engine"
 )
 
-// listPieces is a vocabulary that is a list; "_" stands for the space before a word. Texts are encoded letter by letter.
+// listPieces is a vocabulary that is a list; "_" stands for the space before a word.
+// Texts are encoded letter by letter.
 type listPieces []string
 
 func (l listPieces) Text(id int32) string     { return strings.TrimPrefix(l[id], "_") }

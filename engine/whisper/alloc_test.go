@@ -9,8 +9,9 @@ import (
 	"hark/engine/cpu"
 )
 
-// TestNoAllocation runs a window's encoding and a step of the decoder again and again, in every precision. Only what Select returns may be new: the
-// choices, and the memory that they share for ids and for probabilities. (The race detector empties sync.Pools at random.)
+// TestNoAllocation runs a window's encoding and a step of the decoder again and again, in every precision. Only
+// what Select returns may be new: the choices, and the memory that they share for ids and for probabilities. (The
+// race detector empties sync.Pools at random.)
 func TestNoAllocation(t *testing.T) {
 	dev, err := cpu.New(cpu.Config{Threads: 2})
 	if err != nil {
@@ -31,7 +32,8 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// allocations is how often encoding two windows, one whole and one short, and a step allocate, one more for the kernels' scratch, which a collection may take.
+// allocations is how often encoding two windows, one whole and one short, and a step allocate, one more for the
+// kernels' scratch, which a collection may take.
 func allocations(t *testing.T, m *Model) float64 {
 	whole, short, last := []int{framesPerWindow}, []int{608}, []int32{0, 1}
 	rows := []row{{token: 1, position: 3}, {token: 2, position: 5, slot: 1, window: 1}}

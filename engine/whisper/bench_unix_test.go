@@ -22,8 +22,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// loop runs f as a benchmark and reports the processor time that it takes, which other work on the machine disturbs less than the
-// time by the clock.
+// loop runs f as a benchmark and reports the processor time that it takes, which other work on the machine
+// disturbs less than the time by the clock.
 func loop(b *testing.B, f func()) {
 	f()
 	begin := cpuTime(b)

@@ -12,9 +12,9 @@ const (
 	// maxConditionedTemperature: a text drawn at a higher one is not shown to the next pass
 	// (openai/whisper, transcribe.py).
 	maxConditionedTemperature = 0.5
-	// minPass is the shortest rest of a window, in frames, that gets a pass of its own after one whose timestamps end before it. Where
-	// a window ends in a pause 30 frames of it are silence. Of 95 passes that tiny.en made of 20 minutes 14 were for such rests, tries
-	// in the whole context among them; without them its word errors are the same.
+	// minPass is the shortest rest of a window, in frames, that gets a pass of its own after one whose timestamps end
+	// before it. Where a window ends in a pause 30 frames of it are silence. Of 95 passes that tiny.en made of 20
+	// minutes 14 were for such rests, tries in the whole context among them; without them its word errors are the same.
 	minPass = 50
 )
 

@@ -12,9 +12,11 @@ const (
 	// and base err in 233 and 206 (in whole windows 233 and 202). With 64, 32 and 150 frames they err in 0 to 10 more,
 	// and with zeros in place of silence, as the reference pads its windows, in as many.
 	contextTail = 100
-	// contextGrain is what the length of a short context is a multiple of, in frames: a whole number of the kernels' tiles.
+	// contextGrain is what the length of a short context is a multiple of, in frames: a
+	// whole number of the kernels' tiles.
 	contextGrain = 32
-	// longestContext is where a short context ends to be one: with the rest of its window it would be as long as the whole.
+	// longestContext is where a short context ends to be one: with the rest of its window
+	// it would be as long as the whole.
 	longestContext = framesPerWindow - restPositions*framesPerPosition
 	// leastRepeat is how many words at the end must be there twice in a row to be taken for a slip.
 	leastRepeat = 3

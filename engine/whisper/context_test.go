@@ -40,7 +40,8 @@ func TestContextOf(t *testing.T) {
 	}
 }
 
-// TestWindowAtTheEdge has chains at the end of their sound shown to the encoder: as much of it as there is, and then what each view has there.
+// TestWindowAtTheEdge has chains at the end of their sound shown to the encoder: as much of it as
+// there is, and then what each view has there.
 func TestWindowAtTheEdge(t *testing.T) {
 	m := *tinyModel(t)
 	mels := m.config.Mels
@@ -91,7 +92,8 @@ func TestEndsTwice(t *testing.T) {
 	}
 }
 
-// TestDoubtIsHeardAgain relies on the random model's text, which is never sound: every window must come to what the whole context says.
+// TestDoubtIsHeardAgain relies on the random model's text, which is never sound: every window
+// must come to what the whole context says.
 func TestDoubtIsHeardAgain(t *testing.T) {
 	m := tinyModel(t)
 	short := *m
@@ -122,7 +124,8 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// TestRest learns the rest of windows twice, from other windows' remains, and from other speech, which makes a difference.
+// TestRest learns the rest of windows twice, from other windows' remains, and from
+// other speech, which makes a difference.
 func TestRest(t *testing.T) {
 	m := *tinyModel(t)
 	learn := func(speech []float32) (rest []float32) {
@@ -154,8 +157,8 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// TestViewsInABatch has whole and short views take turns in a batch: each window must come to what it does alone. Short ones are
-// encoded together, as many as are as long as a whole one.
+// TestViewsInABatch has whole and short views take turns in a batch: each window must come to what it does alone. Short
+// ones are encoded together, as many as are as long as a whole one.
 func TestViewsInABatch(t *testing.T) {
 	m := *tinyModel(t)
 	m.shortContext = true

@@ -13,8 +13,8 @@ const medianWidth = 7
 // special. The result is, for each token between them and the end of text, the encoder position where its stretch of
 // the cheapest path starts.
 //
-// The weights are normalised for each head over the tokens, smoothed over time by a median, and averaged over the heads;
-// dynamic time warping then finds the monotonic path through them (openai/whisper, timing.py, find_alignment).
+// The weights are normalised for each head over the tokens, smoothed over time by a median, and averaged over the
+// heads; dynamic time warping then finds the monotonic path through them (openai/whisper, timing.py, find_alignment).
 func alignTokens(attention []float32, heads, tokens, stride, frames, skip int) []int {
 	matrix := attentionMatrix(attention, heads, tokens, stride, frames)
 	rows := tokens - skip - 1

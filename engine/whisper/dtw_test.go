@@ -56,7 +56,8 @@ func TestMedianFilter(t *testing.T) {
 	}
 }
 
-// TestWarpAnySize holds the path to its own rules where there is no reference: it goes from corner to corner by single steps.
+// TestWarpAnySize holds the path to its own rules where there is no reference: it goes
+// from corner to corner by single steps.
 func TestWarpAnySize(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {1, 5}, {5, 1}, {2, 2}, {7, 3}, {3, 50}} {
 		rows, cols := size[0], size[1]

@@ -139,8 +139,8 @@ func clip(t testing.TB, id string) []float32 {
 	return pcm.Samples
 }
 
-// playTo puts the log-mel of a clip in the encoder's input, the clip being padded to 30 s before its spectrogram is taken, as decode() of
-// the reference does.
+// playTo puts the log-mel of a clip in the encoder's input, the clip being padded to 30 s before its spectrogram is
+// taken, as decode() of the reference does.
 func playTo(m *Model, samples []float32) {
 	mel := m.enc.mel.Slice(0, framesPerWindow)
 	if m.onDevice != nil {

@@ -61,8 +61,9 @@ func TestGPUToyTurbo(t *testing.T) {
 	}
 }
 
-// TestGPUMelGolden holds spectrograms in single precision to openai-whisper's, of clips padded to 30 s. Of one that fills these the
-// reference mirrors the end, which the last two frames hear; the device has silence there, as within a recording.
+// TestGPUMelGolden holds spectrograms in single precision to openai-whisper's, of clips padded to 30
+// s. Of one that fills these the reference mirrors the end, which the last two frames hear; the device
+// has silence there, as within a recording.
 func TestGPUMelGolden(t *testing.T) {
 	dev := sharedGPU(t, cuda.F16)
 	for _, c := range []struct {
@@ -97,8 +98,8 @@ func TestGPUMelGolden(t *testing.T) {
 	}
 }
 
-// TestGPUFeatures holds what the encoder is given of passes to the host's log-mel: of a clip in a short context and in the whole one, from a
-// later frame on, and of a recording, which has one peak.
+// TestGPUFeatures holds what the encoder is given of passes to the host's log-mel: of a clip in a short context and in
+// the whole one, from a later frame on, and of a recording, which has one peak.
 func TestGPUFeatures(t *testing.T) {
 	m := shortModel(t, sharedGPU(t, cuda.F16))
 	onHost := *m
@@ -198,8 +199,9 @@ func TestGPUWindowsJoin(t *testing.T) {
 	}
 }
 
-// TestGPUSteps: after its first token, for which the host waits twice, a text goes on by a graph and a copy down for each token. The host waits
-// for every one of them too, but while it does two more are queued, except at the text's end. All that goes up is the text's state, once.
+// TestGPUSteps: after its first token, for which the host waits twice, a text goes on by a graph and a copy down for
+// each token. The host waits for every one of them too, but while it does two more are queued, except at the text's
+// end. All that goes up is the text's state, once.
 func TestGPUSteps(t *testing.T) {
 	dev, gpu := ownGPU(t, cuda.Config{})
 	steps := &stepCounter{Device: dev, gpu: gpu}
@@ -226,8 +228,8 @@ func TestGPUSteps(t *testing.T) {
 		len(steps.seen), total.Kernels, total.Launches, total.GraphLaunches, total.CopiesUp, total.BytesUp, total.CopiesDown, total.BytesDown, total.Waits, steps.alone)
 }
 
-// stepCounter notes what is asked of the GPU for each step ahead that is neither the first nor one of the last of its text, and counts the waits with
-// nothing queued behind them.
+// stepCounter notes what is asked of the GPU for each step ahead that is neither the first nor one of the last of its
+// text, and counts the waits with nothing queued behind them.
 type stepCounter struct {
 	engine.Device
 	gpu   *emu.GPU
@@ -282,8 +284,8 @@ func TestGPULost(t *testing.T) {
 	}
 }
 
-// TestGPUOutOfMemory: a batch that there's no room for runs in halves, and hears what it hears alone. Whichever allocation fails, loading says
-// so and leaves nothing.
+// TestGPUOutOfMemory: a batch that there's no room for runs in halves, and hears what it hears alone. Whichever
+// allocation fails, loading says so and leaves nothing.
 func TestGPUOutOfMemory(t *testing.T) {
 	gpu := emu.New(t)
 	gpu.Set("SMS", 60) // enough for windows to be encoded two at a time

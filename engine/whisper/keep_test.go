@@ -11,8 +11,8 @@ import (
 	"hark/engine"
 )
 
-// settling runs a job to its end, batch by batch, the windows of each in reverse but for the first, which tells the others the
-// language, and gathers what becomes final and what was kept on the way.
+// settling runs a job to its end, batch by batch, the windows of each in reverse but for the first, which tells the
+// others the language, and gathers what becomes final and what was kept on the way.
 func settling(t testing.TB, m *Model, j engine.Job) (settled []engine.Segment, kept []engine.Kept) {
 	t.Helper()
 	last := math.Inf(-1)
@@ -55,7 +55,8 @@ func settling(t testing.TB, m *Model, j engine.Job) (settled []engine.Segment, k
 	return settled, kept
 }
 
-// checkSettling holds what becomes final on the way to the result, and a job that some windows are given back to one that ran all.
+// checkSettling holds what becomes final on the way to the result, and a job that some
+// windows are given back to one that ran all.
 func checkSettling(t *testing.T, m *Model, samples []float32, spans []engine.Span, o engine.Options) {
 	t.Helper()
 	want := toJSON(t, transcribe(t, m, samples, spans, o))
@@ -106,8 +107,8 @@ func checkSettling(t *testing.T, m *Model, samples []float32, spans []engine.Spa
 
 var overlappingSpans = []engine.Span{{End: 160000}, {Start: 128000, End: 288000, Overlap: 32000}, {Start: 288000, End: 368000}, {Start: 352000, End: 416000, Overlap: 16000}}
 
-// TestSettledIsTheResult: what becomes final on the way is the result, whatever ends first, and so it is when some of the windows
-// were heard by an earlier job.
+// TestSettledIsTheResult: what becomes final on the way is the result, whatever ends first, and so it is when some of
+// the windows were heard by an earlier job.
 func TestSettledIsTheResult(t *testing.T) {
 	m := tinyModel(t)
 	samples := noise(416000, 1)

@@ -41,8 +41,8 @@ type Model struct {
 // Settings are what a model can be loaded with beside its weights. The zero value decodes as the reference
 // implementation does.
 type Settings struct {
-	// ShortContext lets the encoder see only some of the padding of a window under 30 s. It's much faster for short clips,
-	// and a few words come out otherwise.
+	// ShortContext lets the encoder see only some of the padding of a window under 30 s. It's much faster for short
+	// clips, and a few words come out otherwise.
 	ShortContext bool
 	// Speech is 5 s of anybody's speech, 16 kHz, from which the model learns what short contexts need. Without it there
 	// are none, nor for drafts.

@@ -7,8 +7,8 @@ import (
 	"hark/models"
 )
 
-// TestPrecisions holds the encoder's output in each precision to what it may differ from single precision's, as a relative L2 error.
-// For comparison: CTranslate2's int8 differs by 0.085 in base.
+// TestPrecisions holds the encoder's output in each precision to what it may differ from single precision's, as a
+// relative L2 error. For comparison: CTranslate2's int8 differs by 0.085 in base.
 func TestPrecisions(t *testing.T) {
 	f32 := map[string]*Model{"tiny.en": model(t, "tiny.en"), "base": model(t, "base")}
 	store, err := models.OpenStore("")

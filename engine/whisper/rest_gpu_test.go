@@ -14,7 +14,8 @@ import (
 	"hark/models"
 )
 
-// shortViews encodes windows of so many frames in short views, keeps them, and returns what the decoder makes of each at its first token.
+// shortViews encodes windows of so many frames in short views, keeps them, and returns what the
+// decoder makes of each at its first token.
 func shortViews(t *testing.T, m *Model, frames []int, mel []float32) (encoded, logits []float32) {
 	t.Helper()
 	m.dev.Upload(m.enc.mel.Slice(0, len(mel)/m.config.Mels), mel)
@@ -32,8 +33,8 @@ func shortViews(t *testing.T, m *Model, frames []int, mel []float32) (encoded, l
 	return encoded, download(t, m, m.dec.logits(last))
 }
 
-// TestGPURest: a GPU learns the rest of windows as the CPU does, and what it makes of short views with it is the same, and for each window the
-// same as alone, to the bit. From the third time on that takes no memory, and graphs.
+// TestGPURest: a GPU learns the rest of windows as the CPU does, and what it makes of short views with it is the same,
+// and for each window the same as alone, to the bit. From the third time on that takes no memory, and graphs.
 func TestGPURest(t *testing.T) {
 	gpu := emu.New(t)
 	gpu.Set("SMS", 60) // enough for windows to be encoded two at a time

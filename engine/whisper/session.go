@@ -148,7 +148,8 @@ func (s *session) leave() {
 	s.active = active
 }
 
-// encode runs the encoder for the windows that start a pass, in groups of such as are seen alike, and starts their search.
+// encode runs the encoder for the windows that start a pass, in groups of such as are
+// seen alike, and starts their search.
 func (s *session) encode() error {
 	var fresh []*place
 	for _, p := range s.active {

@@ -57,7 +57,8 @@ func TestWindowsJoin(t *testing.T) {
 	}
 }
 
-// TestDroppedWindowsLeave: windows that nobody waits for end at once, in the batch and before it, and cost nobody else anything.
+// TestDroppedWindowsLeave: windows that nobody waits for end at once, in the batch and
+// before it, and cost nobody else anything.
 func TestDroppedWindowsLeave(t *testing.T) {
 	m := tinyModel(t)
 	o := engine.Options{Temperatures: []float32{0}}

@@ -6,8 +6,9 @@ import (
 	"hark/engine"
 )
 
-// settledSlack is by how much a segment may start before the place where its pass does, in seconds: what rounding to
-// hundredths does, and in a sequential chain a first word that shortenAfterPause and fitToWords move, by 2 · 0.7 s at most.
+// settledSlack is by how much a segment may start before the place where its pass does, in seconds:
+// what rounding to hundredths does, and in a sequential chain a first word that shortenAfterPause
+// and fitToWords move, by 2 · 0.7 s at most.
 const settledSlack, settledSlackInChain = 0.01, 1.5
 
 // Settled implements [engine.Job].

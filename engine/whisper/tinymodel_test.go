@@ -163,7 +163,8 @@ func noise(n int, seed uint64) []float32 {
 	return x
 }
 
-// TestTinyModelBatches runs jobs of every kind together, more hypotheses than there are places, and holds each to its lone run.
+// TestTinyModelBatches runs jobs of every kind together, more hypotheses than there
+// are places, and holds each to its lone run.
 func TestTinyModelBatches(t *testing.T) {
 	m := tinyModel(t)
 	var jobs []engine.Job

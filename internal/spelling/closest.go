@@ -1,8 +1,8 @@
 // Package spelling finds the name that somebody may have meant who wrote one that there isn't.
 package spelling
 
-// Closest is the known name that a name is nearest to, the first of several, or "" where none is near: one slip is forgiven, and one
-// more for every four letters.
+// Closest is the known name that a name is nearest to, the first of several, or "" where none is near: one slip is
+// forgiven, and one more for every four letters.
 func Closest(name string, known []string) (meant string) {
 	best := 1 + len(name)/4
 	for _, k := range known {
@@ -13,7 +13,8 @@ func Closest(name string, known []string) (meant string) {
 	return meant
 }
 
-// distance is the least number of letters to put in, leave out or change that makes one name of another (Levenshtein's).
+// distance is the least number of letters to put in, leave out or change that makes
+// one name of another (Levenshtein's).
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for k := range row {

@@ -2,9 +2,9 @@ package aac
 
 import "math"
 
-// noise fills bands that are coded as nothing but their energy, 2^(e/2) over the band
-// of each window (section 4.6.13). Which noise is not laid down. A right channel (left not nil) has the same noise as the left where the
-// middle/side bit is set.
+// noise fills bands that are coded as nothing but their energy, 2^(e/2) over the band of each window
+// (section 4.6.13). Which noise is not laid down. A right channel (left not nil) has the same noise as
+// the left where the middle/side bit is set.
 func (d *Decoder) noise(c, left *channel) {
 	f := &c.info
 	first := 0

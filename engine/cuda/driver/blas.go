@@ -60,8 +60,8 @@ func blasCheck(name string, status uintptr) error {
 	return &BLASError{Call: name, Status: int(int32(status))}
 }
 
-// OpenBLAS finds cuBLASLt: the file or soname that is named, or else one in the usual places that goes with the driver. The error is a *[Refusal]
-// that wraps [ErrNoBLAS].
+// OpenBLAS finds cuBLASLt: the file or soname that is named, or else one in the usual places that goes with the driver.
+// The error is a *[Refusal] that wraps [ErrNoBLAS].
 func (d *Driver) OpenBLAS(named string) (*BLAS, error) {
 	sonames := []string{"libcublasLt.so.12"}
 	if d.version >= 13000 {
@@ -108,7 +108,8 @@ const (
 	BFloat16 DataType = 14
 )
 
-// ProductShape describes dst = x wᵀ + bias + residual: x is [M][K], w [N][K], dst and residual [M][N], all row-major with rows LD apart.
+// ProductShape describes dst = x wᵀ + bias + residual: x is [M][K], w [N][K], dst and residual
+// [M][N], all row-major with rows LD apart.
 type ProductShape struct {
 	M, N, K            int
 	LDX, LDW, LDD, LDR int
@@ -134,7 +135,8 @@ const (
 	resultSize       = 96 // cublasLtMatmulHeuristicResult_t: the algorithm, its workspace (8), a status (4), waves (4), four int
 )
 
-// OperandAlignment is what every matrix of a product starts on a multiple of, in bytes. cuBLASLt would take 256 for granted.
+// OperandAlignment is what every matrix of a product starts on a multiple of, in
+// bytes. cuBLASLt would take 256 for granted.
 const OperandAlignment = 16
 
 // Plan is how a product of one shape is computed.
@@ -146,8 +148,8 @@ type Plan struct {
 	shape              ProductShape
 }
 
-// NewPlan finds out how to compute a product. So that the order of additions is the same for any number of rows, none is split
-// along K, and the algorithm is the one chosen for rows rows.
+// NewPlan finds out how to compute a product. So that the order of additions is the same for any number of rows, none
+// is split along K, and the algorithm is the one chosen for rows rows.
 func (b *BLAS) NewPlan(c *Context, s ProductShape, rows, workspaceBytes int) (*Plan, error) {
 	p := &Plan{b: b, shape: s}
 	if err := p.describe(); err != nil {
@@ -173,17 +175,19 @@ func (b *BLAS) NewPlan(c *Context, s ProductShape, rows, workspaceBytes int) (*P
 	return p, nil
 }
 
-// describe tells the library what the matrices are. It counts columns first, so what is row-major here is its transpose there: it
-// computes dstᵀ [N][M] from w and x as they lie, of which the first is transposed.
+// describe tells the library what the matrices are. It counts columns first, so what is row-major here is its transpose
+// there: it computes dstᵀ [N][M] from w and x as they lie, of which the first is transposed.
 func (p *Plan) describe() error {
 	f, s := &p.b.fn, &p.shape
 	transpose, epilogue := int32(opTranspose), int32(epilogueBias)
-	// cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *matmulDesc, cublasComputeType_t computeType, cudaDataType_t scaleType)
+	// cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *matmulDesc, cublasComputeType_t computeType,
+	//     cudaDataType_t scaleType)
 	err := blasCheck("cublasLtMatmulDescCreate", call(f.descCreate, uintptr(unsafe.Pointer(&p.desc)), compute32F, uintptr(Float32)))
 	if err != nil {
 		return err
 	}
-	// cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t matmulDesc, cublasLtMatmulDescAttributes_t attr, const void *buf, size_t sizeInBytes)
+	// cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t matmulDesc, cublasLtMatmulDescAttributes_t attr,
+	//     const void *buf, size_t sizeInBytes)
 	err = blasCheck("cublasLtMatmulDescSetAttribute", call(f.descSetAttribute, p.desc, descTransA, uintptr(unsafe.Pointer(&transpose)), 4))
 	if err == nil && s.Bias {
 		err = blasCheck("cublasLtMatmulDescSetAttribute", call(f.descSetAttribute, p.desc, descEpilogue, uintptr(unsafe.Pointer(&epilogue)), 4))
@@ -201,7 +205,8 @@ func (p *Plan) describe() error {
 		rows, columns, ld int
 	}{{&p.w, s.In, s.K, s.N, s.LDW}, {&p.x, s.In, s.K, s.M, s.LDX}, {&p.out, s.Out, s.N, s.M, s.LDD}, {&p.r, s.Out, s.N, s.M, ldr}} {
 		var layout uintptr
-		// cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *matLayout, cudaDataType type, uint64_t rows, uint64_t cols, int64_t ld)
+		// cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *matLayout, cudaDataType type, uint64_t rows,
+		//     uint64_t cols, int64_t ld)
 		err := blasCheck("cublasLtMatrixLayoutCreate",
 			call(f.layoutCreate, uintptr(unsafe.Pointer(&layout)), uintptr(l.kind), uintptr(l.rows), uintptr(l.columns), uintptr(l.ld)))
 		if err != nil {
@@ -222,7 +227,8 @@ func (p *Plan) choose(workspaceBytes int) error {
 	}
 	defer call(f.preferenceDestroy, preference)
 	bytes, reduction, alignment := uint64(workspaceBytes), uint32(reduceNone), uint32(OperandAlignment)
-	// cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t pref, cublasLtMatmulPreferenceAttributes_t attr, const void *buf, size_t sizeInBytes)
+	// cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t pref, cublasLtMatmulPreferenceAttributes_t attr,
+	//     const void *buf, size_t sizeInBytes)
 	err := blasCheck("cublasLtMatmulPreferenceSetAttribute", call(f.preferenceSetAttribute, preference, preferMemory, uintptr(unsafe.Pointer(&bytes)), 8))
 	if err == nil {
 		err = blasCheck("cublasLtMatmulPreferenceSetAttribute", call(f.preferenceSetAttribute, preference, preferReduce, uintptr(unsafe.Pointer(&reduction)), 4))
@@ -235,8 +241,9 @@ func (p *Plan) choose(workspaceBytes int) error {
 	}
 	var result [resultSize]byte
 	var found int32
-	// cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t operationDesc, cublasLtMatrixLayout_t Adesc, Bdesc, Cdesc, Ddesc,
-	//                                cublasLtMatmulPreference_t preference, int requestedAlgoCount, cublasLtMatmulHeuristicResult_t results[], int *returnAlgoCount)
+	// cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t operationDesc,
+	//     cublasLtMatrixLayout_t Adesc, Bdesc, Cdesc, Ddesc, cublasLtMatmulPreference_t preference,
+	//     int requestedAlgoCount, cublasLtMatmulHeuristicResult_t results[], int *returnAlgoCount)
 	err = blasCheck("cublasLtMatmulAlgoGetHeuristic", call(f.heuristic, p.b.handle, p.desc, p.w, p.x, p.r, p.out, preference, 1,
 		uintptr(unsafe.Pointer(&result)), uintptr(unsafe.Pointer(&found))))
 	if err != nil {
@@ -252,8 +259,9 @@ func (p *Plan) choose(workspaceBytes int) error {
 // check asks whether the algorithm does for the plan's own shape, and what memory it needs.
 func (p *Plan) check(workspaceBytes int) error {
 	var result [resultSize]byte
-	// cublasLtMatmulAlgoCheck(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t operationDesc, cublasLtMatrixLayout_t Adesc, Bdesc, Cdesc, Ddesc,
-	//                         const cublasLtMatmulAlgo_t *algo, cublasLtMatmulHeuristicResult_t *result)
+	// cublasLtMatmulAlgoCheck(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t operationDesc,
+	//     cublasLtMatrixLayout_t Adesc, Bdesc, Cdesc, Ddesc, const cublasLtMatmulAlgo_t *algo,
+	//     cublasLtMatmulHeuristicResult_t *result)
 	err := blasCheck("cublasLtMatmulAlgoCheck", call(p.b.fn.check, p.b.handle, p.desc, p.w, p.x, p.r, p.out,
 		uintptr(unsafe.Pointer(&p.algorithm)), uintptr(unsafe.Pointer(&result))))
 	if err != nil {
@@ -266,7 +274,8 @@ func (p *Plan) check(workspaceBytes int) error {
 	return nil
 }
 
-// Operands are the addresses of a product's matrices, multiples of [OperandAlignment]. Residual may be Dst; Bias and Residual are used if the plan's shape has them.
+// Operands are the addresses of a product's matrices, multiples of [OperandAlignment]. Residual may be Dst; Bias and
+// Residual are used if the plan's shape has them.
 type Operands struct {
 	Dst, X, W, Bias, Residual DevicePtr
 }
@@ -285,9 +294,10 @@ func (p *Plan) Multiply(_ *Context, o Operands, workspace DevicePtr, s Stream) e
 	} else {
 		o.Residual = o.Dst
 	}
-	// cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t computeDesc, const void *alpha, const void *A, cublasLtMatrixLayout_t Adesc,
-	//                const void *B, cublasLtMatrixLayout_t Bdesc, const void *beta, const void *C, cublasLtMatrixLayout_t Cdesc,
-	//                void *D, cublasLtMatrixLayout_t Ddesc, const cublasLtMatmulAlgo_t *algo, void *workspace, size_t workspaceSizeInBytes, cudaStream_t stream)
+	// cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t computeDesc, const void *alpha, const void *A,
+	//     cublasLtMatrixLayout_t Adesc, const void *B, cublasLtMatrixLayout_t Bdesc, const void *beta, const void *C,
+	//     cublasLtMatrixLayout_t Cdesc, void *D, cublasLtMatrixLayout_t Ddesc, const cublasLtMatmulAlgo_t *algo,
+	//     void *workspace, size_t workspaceSizeInBytes, cudaStream_t stream)
 	return blasCheck("cublasLtMatmul", call(p.b.fn.matmul, p.b.handle, p.desc, uintptr(unsafe.Pointer(&alpha)), uintptr(o.W), p.w,
 		uintptr(o.X), p.x, uintptr(unsafe.Pointer(&beta)), uintptr(o.Residual), p.r,
 		uintptr(o.Dst), p.out, uintptr(unsafe.Pointer(&p.algorithm)), uintptr(workspace), uintptr(p.workspace), uintptr(s)))

@@ -32,8 +32,9 @@ func lookUp(library uintptr, name string) (uintptr, error) {
 	return fn, nil
 }
 
-// call calls a C function that takes integers and pointers only, at most 32, and returns an integer. A pointer's conversion to
-// uintptr must be written in the argument list itself: then what it points to stays in place until the call returns.
+// call calls a C function that takes integers and pointers only, at most 32, and returns an integer.
+// A pointer's conversion to uintptr must be written in the argument list itself: then what it points
+// to stays in place until the call returns.
 //
 //go:uintptrescapes
 func call(fn uintptr, args ...uintptr) uintptr {

@@ -2,7 +2,8 @@
 
 package driver
 
-// built says that this build can't open libraries: it is for another system, or was made with -tags nocuda, without purego.
+// built says that this build can't open libraries: it is for another system, or was
+// made with -tags nocuda, without purego.
 const built = false
 
 func openLibrary(string) (uintptr, error) { return 0, ErrNotBuilt }

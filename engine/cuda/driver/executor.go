@@ -10,7 +10,8 @@ import (
 // ErrClosed comes back from an executor that has been closed.
 var ErrClosed = errors.New("driver: the executor is closed")
 
-// Executor is the one thread that makes every call to a GPU. It's safe for concurrent use; what it is given runs in the order in which it came.
+// Executor is the one thread that makes every call to a GPU. It's safe for concurrent use; what it is
+// given runs in the order in which it came.
 type Executor struct {
 	mu     sync.RWMutex // held to send, and, for writing, to close
 	closed bool

@@ -22,8 +22,8 @@ var toolkitFolders = []string{
 	"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/wsl/lib", "/run/opengl-driver/lib",
 }
 
-// pythonFolders are where pip puts NVIDIA's libraries, as patterns: in an environment that is active, the user's own folder, the
-// system's.
+// pythonFolders are where pip puts NVIDIA's libraries, as patterns: in an environment that is
+// active, the user's own folder, the system's.
 func pythonFolders() []string {
 	var folders []string
 	for _, root := range []string{os.Getenv("VIRTUAL_ENV"), os.Getenv("CONDA_PREFIX")} {
@@ -48,8 +48,8 @@ type library struct {
 	path   string // of its file, where that can be told, else the name it was opened by
 }
 
-// open opens the library that was named, or else the first of sonames that the loader finds, or that
-// lies in one of the folders. The error of a library that is there but can't be opened is preferred to that of one that is not.
+// open opens the library that was named, or else the first of sonames that the loader finds, or that lies in one of the
+// folders. The error of a library that is there but can't be opened is preferred to that of one that is not.
 func open(named string, sonames, folders []string) (*library, error) {
 	if named != "" {
 		return openAs(named)

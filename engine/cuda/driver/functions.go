@@ -1,8 +1,8 @@
 package driver
 
-// functions are the addresses of the driver's functions, under the names that cuda.h of CUDA 12.0 gives them, so that driver 525 has all of
-// them. A name without its _v2 may be there as well and be another function, with 32-bit sizes or another order; names that later headers
-// prefer, as cuEventElapsedTime_v2 of 13.0, are not in 525.
+// functions are the addresses of the driver's functions, under the names that cuda.h of CUDA 12.0 gives them, so that
+// driver 525 has all of them. A name without its _v2 may be there as well and be another function, with 32-bit sizes or
+// another order; names that later headers prefer, as cuEventElapsedTime_v2 of 13.0, are not in 525.
 type functions struct {
 	init, driverGetVersion, getErrorName uintptr
 

@@ -25,7 +25,8 @@ type GPU struct {
 // Capability is the compute capability as one number: 89 for 8.9.
 func (g GPU) Capability() int { return 10*g.Major + g.Minor }
 
-// OldestCapability is that of the oldest GPUs that are used: Turing's 7.5, the first whose tensor cores multiply as the kernels do.
+// OldestCapability is that of the oldest GPUs that are used: Turing's 7.5, the first whose
+// tensor cores multiply as the kernels do.
 const OldestCapability = 75
 
 // What cuDeviceGetAttribute is asked for (CUdevice_attribute in cuda.h of CUDA 12.0).
@@ -37,7 +38,8 @@ const (
 	attributeShared = 97
 )
 
-// Devices lists the GPUs, also those too old to be used. The error is a *[Refusal]; it wraps [ErrNoGPU] if there is none.
+// Devices lists the GPUs, also those too old to be used. The error is a *[Refusal]; it
+// wraps [ErrNoGPU] if there is none.
 func (d *Driver) Devices() ([]GPU, error) {
 	var count int32
 	// cuDeviceGetCount(int *count)

@@ -27,8 +27,8 @@ func (c *Context) MemFree(p DevicePtr) error {
 	return c.d.check("cuMemFree_v2", call(c.d.fn.memFree, uintptr(p)))
 }
 
-// HostAlloc allocates the host's memory in a place that the GPU can copy from and to on its own. It's C's, so the garbage
-// collector neither moves nor frees it.
+// HostAlloc allocates the host's memory in a place that the GPU can copy from and to on its own. It's C's, so the
+// garbage collector neither moves nor frees it.
 func (c *Context) HostAlloc(bytes int) ([]byte, error) {
 	var p unsafe.Pointer
 	// cuMemHostAlloc(void **pp, size_t bytesize, unsigned int flags)

@@ -42,7 +42,8 @@ func (c *Context) LoadModule(ptx []byte) (Module, error) {
 	options := [2]int32{logBuffer, logBytes}
 	values := [2]uintptr{uintptr(unsafe.Pointer(unsafe.SliceData(log))), uintptr(len(log))}
 	var m Module
-	// cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions, CUjit_option *options, void **optionValues)
+	// cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
+	//     CUjit_option *options, void **optionValues)
 	err = c.d.check("cuModuleLoadDataEx", call(c.d.fn.moduleLoadDataEx, uintptr(unsafe.Pointer(&m)), uintptr(unsafe.Pointer(unsafe.SliceData(text))),
 		uintptr(len(options)), uintptr(unsafe.Pointer(&options)), uintptr(unsafe.Pointer(&values))))
 	if err == nil {
@@ -89,7 +90,8 @@ func (c *Context) Attribute(f Function, attribute int) (int, error) {
 // Occupancy is how many blocks of a function fit on a multiprocessor at once.
 func (c *Context) Occupancy(f Function, threads, sharedBytes int) (int, error) {
 	var blocks int32
-	// cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize)
+	// cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func,
+	//     int blockSize, size_t dynamicSMemSize)
 	err := c.d.check("cuOccupancyMaxActiveBlocksPerMultiprocessor",
 		call(c.d.fn.occupancyMaxActiveBlocks, uintptr(unsafe.Pointer(&blocks)), uintptr(f), uintptr(threads), uintptr(sharedBytes)))
 	return int(blocks), err
@@ -107,7 +109,7 @@ func (c *Context) Launch(f Function, grid, block Dim3, sharedBytes int, s Stream
 		addresses[i] = uint64(uintptr(unsafe.Pointer(&slots[i]))) // C's memory: it doesn't move
 	}
 	// cuLaunchKernel(CUfunction f, unsigned int gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ,
-	//                unsigned int sharedMemBytes, CUstream hStream, void **kernelParams, void **extra)
+	//     unsigned int sharedMemBytes, CUstream hStream, void **kernelParams, void **extra)
 	return c.d.check("cuLaunchKernel", call(c.d.fn.launchKernel, uintptr(f), uintptr(grid.X), uintptr(grid.Y), uintptr(grid.Z),
 		uintptr(block.X), uintptr(block.Y), uintptr(block.Z), uintptr(sharedBytes), uintptr(s), uintptr(unsafe.Pointer(&addresses[0])), 0))
 }

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// OldestDriver is the oldest driver that is used, as cuDriverGetVersion gives it: CUDA 12.0, which came with driver 525. The kernels'
-// PTX is of version 8.0, which older ones don't read.
+// OldestDriver is the oldest driver that is used, as cuDriverGetVersion gives it: CUDA 12.0, which came with driver
+// 525. The kernels' PTX is of version 8.0, which older ones don't read.
 const OldestDriver Version = 12000
 
 // Version is a version of CUDA: 1000 * major + 10 * minor.
@@ -16,7 +16,8 @@ func (v Version) String() string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10
 
 // Config says where the driver is. The zero value looks in the usual places.
 type Config struct {
-	// Library is the file or soname of the driver's library; empty: libcuda.so.1, by the loader, then in the usual folders.
+	// Library is the file or soname of the driver's library; empty: libcuda.so.1, by the
+	// loader, then in the usual folders.
 	Library string
 }
 

@@ -65,9 +65,10 @@ const (
 	LaunchFailed   Status = 719
 )
 
-// fatal are the statuses after which a context answers nothing but errors: faults of a kernel and of the GPU itself. cuda.h (12.0 and 13.0)
-// says of 226, 700, 702, 714 to 719 and 911 that the process must be ended and launched anew, and of 709 and 710 that the context is of no
-// use any more. 214 is an ECC error that can't be corrected, 999 an unknown one.
+// fatal are the statuses after which a context answers nothing but errors: faults of a kernel and of the
+// GPU itself. cuda.h (12.0 and 13.0) says of 226, 700, 702, 714 to 719 and 911 that the process must be
+// ended and launched anew, and of 709 and 710 that the context is of no use any more. 214 is an ECC error
+// that can't be corrected, 999 an unknown one.
 var fatal = map[Status]bool{
 	214: true, 226: true, 700: true, 702: true, 709: true, 710: true, 714: true, 715: true, 716: true, 717: true, 718: true, 719: true, 911: true,
 	999: true,

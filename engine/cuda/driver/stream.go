@@ -16,7 +16,8 @@ type (
 	Exec  uintptr
 )
 
-// NewStream makes a stream that waits for no other. Of several, those with a lower priority number go first; 0 is the usual.
+// NewStream makes a stream that waits for no other. Of several, those with a lower
+// priority number go first; 0 is the usual.
 func (c *Context) NewStream(priority int) (Stream, error) {
 	const nonBlocking = 1 // CU_STREAM_NON_BLOCKING
 	var s Stream

@@ -100,7 +100,8 @@ var build = sync.OnceValues(func() (string, error) {
 	return library(cache, units, common)
 })
 
-// library makes the library of units, in a folder of its own, unless it's there. Others who want the same one wait for it.
+// library makes the library of units, in a folder of its own, unless it's there.
+// Others who want the same one wait for it.
 func library(cache string, units []unit, common []string) (string, error) {
 	names := append([]string(nil), common...)
 	for _, u := range units {

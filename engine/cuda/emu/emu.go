@@ -1,12 +1,14 @@
 //go:build linux && amd64 && !nocuda
 
-// Package emu builds and drives an emulated GPU, for tests: a libcuda.so.1 of our own that runs the kernels' sources on the CPU, and in the
-// same file the few functions of cuBLASLt that are used. See README.md for what it finds and what it can't show.
+// Package emu builds and drives an emulated GPU, for tests: a libcuda.so.1 of our own that runs the
+// kernels' sources on the CPU, and in the same file the few functions of cuBLASLt that are used. See
+// README.md for what it finds and what it can't show.
 //
 // It is built with g++ when it is first needed, into the user's cache, by content. Without g++ tests that need it are
 // skipped, except where CI is set: there they fail.
 //
-// With HARK_CUDA_LIBRARY set, to libcuda.so.1 or a path, [Driver] names that library instead, and the same tests run on a real GPU.
+// With HARK_CUDA_LIBRARY set, to libcuda.so.1 or a path, [Driver] names that library
+// instead, and the same tests run on a real GPU.
 package emu
 
 import (
@@ -58,8 +60,8 @@ func (c Counts) Since(before Counts) Counts {
 	return c
 }
 
-// Driver is the library that the tests of this process share: a real one if HARK_CUDA_LIBRARY names it, and then gpu is nil, else an
-// emulated GPU's.
+// Driver is the library that the tests of this process share: a real one if HARK_CUDA_LIBRARY names it, and
+// then gpu is nil, else an emulated GPU's.
 func Driver(t testing.TB) (library string, gpu *GPU) {
 	t.Helper()
 	if real := os.Getenv("HARK_CUDA_LIBRARY"); real != "" {
@@ -145,8 +147,8 @@ func (g *GPU) SetText(name, value string) {
 	purego.SyscallN(g.set, uintptr(unsafe.Pointer(&n[0])), uintptr(unsafe.Pointer(&v[0])))
 }
 
-// Fail has the n-th call of a driver function from now on, counted from 1, fail with a status. A fault (700, 716, 719) sticks. With n
-// 0 what was asked for is taken back.
+// Fail has the n-th call of a driver function from now on, counted from 1, fail with a status. A fault (700, 716, 719)
+// sticks. With n 0 what was asked for is taken back.
 func (g *GPU) Fail(function string, n, status int) {
 	name := append([]byte(function), 0)
 	purego.SyscallN(g.fail, uintptr(unsafe.Pointer(&name[0])), uintptr(n), uintptr(status))
