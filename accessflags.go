@@ -50,7 +50,8 @@ func (f accessFlags) doors() (d doors, err error) {
 		}
 	case inline != "":
 		if d.keys, err = access.Parse(inline); err != nil {
-			return d, withHint(&usage{fmt.Errorf("%s: %w", keysVariable, err)}, "it holds NAME:KEY, several separated by commas; for a file's name there is HARK_API_KEYS_FILE")
+			return d, withHint(&usage{fmt.Errorf("%s: %w", keysVariable, err)},
+				"it holds NAME:KEY, several separated by commas; for a file's name there is HARK_API_KEYS_FILE")
 		}
 	}
 	if len(f.Protect) > 0 && d.keys == nil {

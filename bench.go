@@ -138,7 +138,8 @@ func (b *benchCmd) checkFlags(command *kong.Context) error {
 func (b *benchCmd) files(ctx context.Context) ([]bench.File, error) {
 	if len(b.Files) == 0 {
 		own := float64(len(sample)-wavHeader) / 2 / engine.SampleRate
-		return []bench.File{{Name: "sample.wav", Data: sample, Seconds: own}, {Name: "sample-5min.wav", Data: sampleOf(300), Seconds: 300}}, nil
+		return []bench.File{{Name: "sample.wav", Data: sample, Seconds: own},
+			{Name: "sample-5min.wav", Data: sampleOf(300), Seconds: 300}}, nil
 	}
 	var files []bench.File
 	for _, name := range b.Files {
@@ -225,7 +226,8 @@ func (b *benchCmd) speak(ctx context.Context, file bench.File) (table, error) {
 		File: file.Name, Samples: pcm.Samples,
 	}
 	detector := audioprep.NewDetector(0.5, len(pcm.Samples)) // so that no pause ends the speech
-	edges := detector.Write(append(pcm.Samples[:len(pcm.Samples):len(pcm.Samples)], make([]float32, audioprep.SampleRate)...))
+	edges := detector.Write(append(pcm.Samples[:len(pcm.Samples):len(pcm.Samples)],
+		make([]float32, audioprep.SampleRate)...))
 	if len(edges) == 0 {
 		return nil, fmt.Errorf("%s: there is no speech to be heard", file.Name)
 	}
@@ -268,7 +270,8 @@ func (b *benchCmd) offline(ctx context.Context, c *console, cli *commandLine, fi
 	}
 	options := engine.Options{Language: language, Temperatures: []float32{0}}
 	results, err := bench.TimeFiles(ctx, files, b.Rounds, meter.Reset, func(ctx context.Context, f bench.File) error {
-		_, err := transcriber.Transcribe(ctx, server.Input{Model: b.Model, Audio: bytes.NewReader(f.Data), Options: options})
+		_, err := transcriber.Transcribe(ctx, server.Input{Model: b.Model,
+			Audio: bytes.NewReader(f.Data), Options: options})
 		return err
 	})
 	if err != nil {

@@ -65,7 +65,8 @@ func (f *conformCmd) Run(ctx context.Context, c *console) error {
 
 func (f *conformCmd) check() error {
 	if f.URL == "" {
-		return withHint(&usage{errors.New("want the address of a server")}, "such as `hark conform http://127.0.0.1:8080`")
+		return withHint(&usage{errors.New("want the address of a server")},
+			"such as `hark conform http://127.0.0.1:8080`")
 	}
 	if f.Patience < 0 {
 		return &usage{errors.New("--patience: want more than 0")}
@@ -79,7 +80,8 @@ func (f *conformCmd) check() error {
 }
 
 func (f *conformCmd) config() conform.Config {
-	return conform.Config{URL: f.URL, Model: f.Model, Key: f.Key, Fields: f.Field, Speech: sample, Audio: f.Audio, All: f.All, Only: f.Case, Patience: f.Patience}
+	return conform.Config{URL: f.URL, Model: f.Model, Key: f.Key, Fields: f.Field, Speech: sample, Audio: f.Audio,
+		All: f.All, Only: f.Case, Patience: f.Patience}
 }
 
 // list prints the table.

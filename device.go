@@ -68,7 +68,8 @@ func (f deviceFlags) openGPU() (*cuda.Device, error) {
 		return nil, err
 	}
 	gpu, err := cuda.New(cuda.Config{
-		Driver: driver.Config{Library: f.CUDALibrary}, Storage: storage, CuBLAS: f.CuBLAS, CrossBytes: f.CUDACross == "int8",
+		Driver: driver.Config{Library: f.CUDALibrary}, Storage: storage, CuBLAS: f.CuBLAS,
+		CrossBytes: f.CUDACross == "int8",
 	})
 	if err != nil {
 		return nil, err

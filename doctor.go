@@ -126,7 +126,9 @@ func examineModels(table io.Writer, dir string) ([]finding, error) {
 	}
 	var findings []finding
 	if err := writable(store.Dir()); err != nil {
-		findings = append(findings, finding{broken: true, text: fmt.Sprintf("no model can be kept in %s: %v; --models-dir names another folder", store.Dir(), pathCause(err))})
+		findings = append(findings, finding{broken: true,
+			text: fmt.Sprintf("no model can be kept in %s: %v; --models-dir names another folder",
+				store.Dir(), pathCause(err))})
 	}
 	fmt.Fprintf(table, "models\t%s\n", store.Dir())
 	cached, err := store.List()
@@ -140,7 +142,8 @@ func examineModels(table io.Writer, dir string) ([]finding, error) {
 		}
 		fmt.Fprintf(table, "\t%s, %s, %s\n", m.Name, family, byteSize(m.Size))
 		if err := store.Check(m.Name); err != nil {
-			findings = append(findings, finding{broken: true, text: fmt.Sprintf("model %s: %v; %s", m.Name, err, mend(store, m.Name))})
+			findings = append(findings, finding{broken: true,
+				text: fmt.Sprintf("model %s: %v; %s", m.Name, err, mend(store, m.Name))})
 		}
 	}
 	for i, f := range familyAbilities {

@@ -22,7 +22,8 @@ func (d *doctorCmd) examineDriver(table io.Writer) {
 		return
 	}
 	for _, g := range gpus {
-		fmt.Fprintf(table, "gpu\t%d: %s, compute capability %d.%d, %d multiprocessors, %s\n", g.Ordinal, g.Name, g.Major, g.Minor, g.SMs, byteSize(g.MemoryBytes))
+		fmt.Fprintf(table, "gpu\t%d: %s, compute capability %d.%d, %d multiprocessors, %s\n", g.Ordinal, g.Name,
+			g.Major, g.Minor, g.SMs, byteSize(g.MemoryBytes))
 	}
 }
 

@@ -28,7 +28,8 @@ func (f ffmpegFlags) find(ctx context.Context) (*audioprep.FFmpeg, error) {
 	}
 	program, err := audioprep.FindFFmpeg(ctx, f.FFmpeg)
 	if err != nil {
-		return nil, withHint(&usage{fmt.Errorf("--ffmpeg: %w", err)}, "give the path of an ffmpeg program, or auto for the one on PATH, or off")
+		return nil, withHint(&usage{fmt.Errorf("--ffmpeg: %w", err)},
+			"give the path of an ffmpeg program, or auto for the one on PATH, or off")
 	}
 	return program, nil
 }
@@ -56,7 +57,8 @@ func (f ffmpegFlags) examine(ctx context.Context) (line string, findings []findi
 	case errors.Is(err, audioprep.ErrNoFFmpeg):
 		return "", []finding{{text: "ffmpeg: without it " + adds + " are refused; all else is decoded without"}}
 	case err != nil:
-		return "", []finding{{broken: path != "", text: fmt.Sprintf("ffmpeg: %v; without it %s are refused", err, adds)}}
+		return "", []finding{{broken: path != "",
+			text: fmt.Sprintf("ffmpeg: %v; without it %s are refused", err, adds)}}
 	}
 	return fmt.Sprintf("%s, version %s: decodes %s, which hark does not", program.Path(), program.Version(), adds), nil
 }

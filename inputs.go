@@ -22,9 +22,11 @@ func checkInputs(files []string, stdin io.Reader) []error {
 		case stdinUsed:
 			errs[i] = errors.New("-: standard input can be read only once")
 		case isTerminal(stdin):
-			errs[i] = withHint(errors.New("-: standard input is a terminal"), "pipe a recording in, as with <talk.mp3 at the end of the line")
+			errs[i] = withHint(errors.New("-: standard input is a terminal"),
+				"pipe a recording in, as with <talk.mp3 at the end of the line")
 		case isFolder(stdin):
-			errs[i] = withHint(errors.New("-: standard input is a folder"), "pipe a recording in, as with <talk.mp3 at the end of the line")
+			errs[i] = withHint(errors.New("-: standard input is a folder"),
+				"pipe a recording in, as with <talk.mp3 at the end of the line")
 		}
 		stdinUsed = stdinUsed || name == stdinName
 	}

@@ -143,7 +143,8 @@ func inspectRows(f *server.FileReport, hint string) [][2]string {
 	}
 	if f.Reason == "" {
 		add("speech", "%.0f%%", 100**f.Speech)
-		add("cost", "%.1f s for the model, in %s, in the lane of %s", float64(*f.CostMillis)/1000, plural(*f.Windows, "window"), f.Lane)
+		add("cost", "%.1f s for the model, in %s, in the lane of %s", float64(*f.CostMillis)/1000,
+			plural(*f.Windows, "window"), f.Lane)
 	}
 	for k, fault := range f.Faults {
 		name := ""

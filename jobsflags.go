@@ -70,9 +70,11 @@ func (f *jobsFlags) open(cfg *server.Config, log zerolog.Logger) (*jobs.Store, e
 		f.without(cfg, log, dir, err)
 		return nil, nil
 	case errors.Is(err, jobs.ErrLocked):
-		return nil, withHint(fmt.Errorf("--jobs-dir %s: %w", dir, err), "maybe another hark: stop it, or give each a folder of its own with --jobs-dir")
+		return nil, withHint(fmt.Errorf("--jobs-dir %s: %w", dir, err),
+			"maybe another hark: stop it, or give each a folder of its own with --jobs-dir")
 	default:
-		return nil, withHint(fmt.Errorf("--jobs-dir %s: %w", dir, pathCause(err)), "it must be a folder that can be written to, or made")
+		return nil, withHint(fmt.Errorf("--jobs-dir %s: %w", dir, pathCause(err)),
+			"it must be a folder that can be written to, or made")
 	}
 	if keys == nil {
 		var path string

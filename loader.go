@@ -126,7 +126,8 @@ func (l *loader) say(format string, args ...any) {
 }
 
 // pull fetches a model that is not in the store, or damaged there, saying so, with a bar on a terminal.
-func pull(ctx context.Context, store *models.Store, name string, say func(format string, args ...any), c *console) (string, error) {
+func pull(ctx context.Context, store *models.Store, name string, say func(format string, args ...any),
+	c *console) (string, error) {
 	entry, ok := models.Find(name)
 	if !ok {
 		return "", unknownModel(store, name)
@@ -207,9 +208,11 @@ func checkModelNames(names []string) error {
 	for i, name := range names {
 		switch {
 		case name == "":
-			return withHint(&usage{errors.New("--model: a name is empty")}, "`hark models list` shows the models there are")
+			return withHint(&usage{errors.New("--model: a name is empty")},
+				"`hark models list` shows the models there are")
 		case slices.Contains(names[:i], name):
-			return withHint(&usage{fmt.Errorf("--model: %s is named twice", name)}, "name each model once; the first is the one for requests that name none")
+			return withHint(&usage{fmt.Errorf("--model: %s is named twice", name)},
+				"name each model once; the first is the one for requests that name none")
 		}
 	}
 	return nil

@@ -112,7 +112,8 @@ func modelLines(store *models.Store) ([]modelLine, error) {
 	}
 	for _, m := range cached {
 		if _, left := here[m.Name]; left {
-			lines = append(lines, modelLine{Name: m.Name, Languages: "unknown", Here: true, Bytes: m.Size, Dir: m.Dir, Damage: damage(store, m.Name)})
+			lines = append(lines, modelLine{Name: m.Name, Languages: "unknown", Here: true, Bytes: m.Size, Dir: m.Dir,
+				Damage: damage(store, m.Name)})
 		}
 	}
 	return lines, nil
@@ -191,7 +192,8 @@ func (m *modelsShowCmd) Run(c *console, cli *commandLine) error {
 		case entry.Multilingual:
 			languages = "many, and translation into English"
 		}
-		fmt.Fprintf(table, "family\t%s\nlanguages\t%s\nhub\t%s, %s\n", entry.Family, languages, entry.Repo, byteSize(entry.Size))
+		fmt.Fprintf(table, "family\t%s\nlanguages\t%s\nhub\t%s, %s\n", entry.Family, languages,
+			entry.Repo, byteSize(entry.Size))
 		for _, w := range entry.Wheels {
 			fmt.Fprintf(table, "wheel\t%s==%s, %s\n", w.Name, w.Version, byteSize(w.Size))
 		}

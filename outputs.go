@@ -89,7 +89,8 @@ func checkOutput(path string, inputs []os.FileInfo) error {
 func refuseInput(path string, info os.FileInfo, inputs []os.FileInfo) error {
 	for _, in := range inputs {
 		if os.SameFile(info, in) {
-			return withHint(fmt.Errorf("output %s: %w", path, errIsInput), "--output-dir with another folder keeps them apart")
+			return withHint(fmt.Errorf("output %s: %w", path, errIsInput),
+				"--output-dir with another folder keeps them apart")
 		}
 	}
 	return nil

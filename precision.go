@@ -56,7 +56,8 @@ func describePrecision(word string) string {
 	for _, p := range slices.Sorted(maps.Keys(chosen)) {
 		parts = append(parts, fmt.Sprintf("%s for %s", p, strings.Join(chosen[p], ", ")))
 	}
-	return strings.Join(append(parts, fmt.Sprintf("%s for models whose word errors were not counted", defaultPrecision)), "; ")
+	return strings.Join(append(parts,
+		fmt.Sprintf("%s for models whose word errors were not counted", defaultPrecision)), "; ")
 }
 
 // fastest are the precisions that auto chooses from, before F32. Int8Fast isn't among them: its integers, and so its

@@ -23,7 +23,8 @@ type audioProgress struct {
 }
 
 func newAudioProgress(c *console, files int) *audioProgress {
-	return &audioProgress{console: c, files: files, begin: time.Now(), done: map[int]time.Duration{}, total: map[int]time.Duration{}}
+	return &audioProgress{console: c, files: files, begin: time.Now(), done: map[int]time.Duration{},
+		total: map[int]time.Duration{}}
 }
 
 // set notes how far file i has come and draws the bar.

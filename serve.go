@@ -117,7 +117,8 @@ func (s *serveCmd) checkModels(l *loader) error {
 }
 
 // run serves until it's told to stop, or a model can't be had.
-func (s *serveCmd) run(ctx context.Context, srv *server.Server, doors doors, listener net.Listener, log zerolog.Logger) error {
+func (s *serveCmd) run(ctx context.Context, srv *server.Server, doors doors, listener net.Listener,
+	log zerolog.Logger) error {
 	// The port is open from the start, /readyz says when the models are loaded and warm.
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -165,7 +166,8 @@ func (s *serveCmd) check() error {
 			err = writable(s.SpoolDir)
 		}
 		if err != nil {
-			return withHint(&usage{fmt.Errorf("--spool-dir %s: %w", s.SpoolDir, pathCause(err))}, "it must be a folder that is there and can be written to")
+			return withHint(&usage{fmt.Errorf("--spool-dir %s: %w", s.SpoolDir, pathCause(err))},
+				"it must be a folder that is there and can be written to")
 		}
 	}
 	if err := s.jobsFlags.check(); err != nil {
@@ -199,7 +201,8 @@ func (s *serveCmd) config(scheduling batcher.Config) server.Config {
 // announce logs where the server listens and what it computes on.
 func (s *serveCmd) announce(log zerolog.Logger, l *loader, d doors, addr net.Addr) {
 	device := l.device.info()
-	log.Info().Str("device", device.Kind).Str("why", l.device.why).Str("name", device.Name).Str("code", device.Detail).Msg("device")
+	log.Info().Str("device", device.Kind).Str("why", l.device.why).Str("name", device.Name).
+		Str("code", device.Detail).Msg("device")
 	url, tcp := d.scheme()+"://"+addr.String(), addr.(*net.TCPAddr)
 	if tcp.IP.IsUnspecified() { // all of this machine's addresses, of which this one works from here
 		url = fmt.Sprintf("%s://localhost:%d", d.scheme(), tcp.Port)

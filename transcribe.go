@@ -79,7 +79,8 @@ func (t *transcribeCmd) Run(ctx context.Context, c *console, cli *commandLine) e
 		return err
 	}
 	defer ref.Release()
-	transcriber := server.NewTranscriber(registry, server.TranscriberConfig{MaxDecodedBytes: server.DefaultMaxDecodedBytes, FFmpeg: ffmpeg})
+	transcriber := server.NewTranscriber(registry,
+		server.TranscriberConfig{MaxDecodedBytes: server.DefaultMaxDecodedBytes, FFmpeg: ffmpeg})
 	defer transcriber.Close(ctx)
 
 	ctx, cancel := context.WithCancel(ctx)
@@ -149,7 +150,8 @@ func (t *transcribeCmd) finish(ctx context.Context, sink *transcriptSink, outcom
 
 // options are the engine's options for the flags.
 func (t *transcribeCmd) options() (engine.Options, error) {
-	o := engine.Options{Prompt: t.Prompt, Keywords: t.Keywords, WordTimestamps: t.WordTimestamps, Sequential: t.Sequential, BeamSize: t.BeamSize}
+	o := engine.Options{Prompt: t.Prompt, Keywords: t.Keywords, WordTimestamps: t.WordTimestamps,
+		Sequential: t.Sequential, BeamSize: t.BeamSize}
 	if t.Task == "translate" {
 		o.Task = engine.Translate
 	}
@@ -178,7 +180,8 @@ func (t *transcribeCmd) options() (engine.Options, error) {
 func (t *transcribeCmd) checkModel() error {
 	first, _, several := strings.Cut(t.Model, ",")
 	if _, err := os.Stat(t.Model); several && err != nil {
-		return withHint(&usage{fmt.Errorf("--model: transcribe takes one model, not several: %q", t.Model)}, "--model %s uses the first of them", first)
+		return withHint(&usage{fmt.Errorf("--model: transcribe takes one model, not several: %q", t.Model)},
+			"--model %s uses the first of them", first)
 	}
 	return checkModelNames([]string{t.Model})
 }
@@ -207,7 +210,8 @@ type outcome struct {
 }
 
 // start works on the files, some at once, in their order, and returns where each one's outcome will arrive.
-func (t *transcribeCmd) start(ctx context.Context, c *console, files []string, work func(i int, in server.Input) (*server.Transcript, error)) []chan outcome {
+func (t *transcribeCmd) start(ctx context.Context, c *console, files []string,
+	work func(i int, in server.Input) (*server.Transcript, error)) []chan outcome {
 	outcomes := make([]chan outcome, len(files))
 	for i := range outcomes {
 		outcomes[i] = make(chan outcome, 1)

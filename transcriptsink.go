@@ -20,7 +20,8 @@ type transcriptSink struct {
 }
 
 func newTranscriptSink(c *console, t *transcribeCmd, files []string) *transcriptSink {
-	s := &transcriptSink{console: c, format: server.Format(t.Format), lines: t.Format == "json", words: t.WordTimestamps, files: files, several: len(t.Files) > 1}
+	s := &transcriptSink{console: c, format: server.Format(t.Format), lines: t.Format == "json",
+		words: t.WordTimestamps, files: files, several: len(t.Files) > 1}
 	if t.OutputDir != "" {
 		s.paths = outputPaths(t.OutputDir, files, extensions[t.Format])
 		s.inputs = inputFiles(t.Files, c.in)

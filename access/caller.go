@@ -76,7 +76,8 @@ func (c *Caller) Enter(now time.Time) error {
 	if l.RequestsPerMinute > 0 {
 		c.requests.settle(now)
 		if wait := c.requests.until(1); wait > 0 {
-			return &LimitError{Kind: Requests, Limit: fmt.Sprintf("%d requests a minute", l.RequestsPerMinute), Wait: wait}
+			return &LimitError{Kind: Requests, Wait: wait,
+				Limit: fmt.Sprintf("%d requests a minute", l.RequestsPerMinute)}
 		}
 		c.requests.level--
 	}

@@ -94,7 +94,8 @@ func (k *Keyring) Reload() (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if k.seen != nil && os.SameFile(info, k.seen) && info.ModTime().Equal(k.seen.ModTime()) && info.Size() == k.seen.Size() {
+	if k.seen != nil && os.SameFile(info, k.seen) && info.ModTime().Equal(k.seen.ModTime()) &&
+		info.Size() == k.seen.Size() {
 		return false, nil
 	}
 	k.seen = info

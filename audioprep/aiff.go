@@ -25,7 +25,8 @@ type aiffFile struct {
 
 // aiffOther names codecs that are met in AIFF-C files and not decoded.
 var aiffOther = map[string]string{
-	"ima4": "IMA ADPCM", "MAC3": "MACE", "MAC6": "MACE", "GSM ": "GSM 6.10", "QDMC": "QDesign", "QDM2": "QDesign", "Qclp": "Qualcomm PureVoice",
+	"ima4": "IMA ADPCM", "MAC3": "MACE", "MAC6": "MACE", "GSM ": "GSM 6.10", "QDMC": "QDesign", "QDM2": "QDesign",
+	"Qclp": "Qualcomm PureVoice",
 }
 
 func decodeAIFF(in *input, s *sink) error {

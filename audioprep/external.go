@@ -144,7 +144,8 @@ func askVersion(ctx context.Context, path string) ([]byte, error) {
 // soundForms are what Sniff finds and ffmpeg can decode, beside a container that Decode takes with
 // a codec that it does not.
 var soundForms = []string{
-	"ac3", "amr", "ape", "asf", "avi", "dts", "flv", "mpeg-ps", "mpeg-ts", "musepack", "nist", "realmedia", "tta", "voc", "wavpack",
+	"ac3", "amr", "ape", "asf", "avi", "dts", "flv", "mpeg-ps", "mpeg-ts", "musepack", "nist",
+	"realmedia", "tta", "voc", "wavpack",
 }
 
 // Convertible reports whether ffmpeg, where it was not tried, can most likely decode what was found: it is a form
@@ -157,5 +158,6 @@ func (e *FormatError) Convertible() bool {
 // worthTrying reports whether it makes sense to show an upload to ffmpeg: it may hold sound, or nobody knows. Texts,
 // pictures and archives are not worth a process.
 func (e *FormatError) worthTrying() bool {
-	return e.Convertible() || e.Found == "" || e.Found == "iff" || e.Found == "riff" || strings.HasPrefix(e.Found, "opus of ")
+	return e.Convertible() || e.Found == "" || e.Found == "iff" || e.Found == "riff" ||
+		strings.HasPrefix(e.Found, "opus of ")
 }

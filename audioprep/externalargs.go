@@ -12,13 +12,16 @@ import (
 // its own plays (libopenmpt, libgme, sbg), devices, pictures and texts.
 var selfContained = []string{
 	// What Decode takes itself, for codecs and variants that it does not.
-	"wav", "w64", "aiff", "au", "caf", "mp3", "aac", "flac", "ogg", "mov", "mp4", "m4a", "3gp", "3g2", "mj2", "matroska", "webm",
+	"wav", "w64", "aiff", "au", "caf", "mp3", "aac", "flac", "ogg", "mov", "mp4", "m4a", "3gp", "3g2",
+	"mj2", "matroska", "webm",
 	// Recorders and telephones.
 	"amr", "amrnb", "amrwb", "gsm", "g729", "qcp", "voc", "nistsphere", "sox", "ircam", "avr", "dss", "sln",
 	"oma", "ast", "rso", "paf", "pvf", "xwma", "tta", "loas", "act", "iff", "svx",
 	// Music and films.
-	"asf", "asf_o", "ac3", "eac3", "dts", "dtshd", "truehd", "mlp", "spdif", "wv", "ape", "tak", "mpc", "mpc8", "shn", "dsf",
-	"avi", "flv", "live_flv", "kux", "mpeg", "mpegts", "mxf", "gxf", "nut", "nuv", "rm", "wtv", "dv", "swf", "ea", "bink", "smk", "vqf",
+	"asf", "asf_o", "ac3", "eac3", "dts", "dtshd", "truehd", "mlp", "spdif", "wv", "ape", "tak",
+	"mpc", "mpc8", "shn", "dsf",
+	"avi", "flv", "live_flv", "kux", "mpeg", "mpegts", "mxf", "gxf", "nut", "nuv", "rm", "wtv", "dv", "swf",
+	"ea", "bink", "smk", "vqf",
 }
 
 // maxAlloc is the largest piece of memory that ffmpeg may ask for at once, in bytes: the index of a long film fits.
@@ -45,5 +48,6 @@ func decodeArgs(input string, track int, longest time.Duration) []string {
 	if track >= 0 {
 		args = append(args, "-map", "0:a:"+strconv.Itoa(track))
 	}
-	return append(args, "-t", strconv.FormatFloat(longest.Seconds(), 'f', 3, 64), "-c:a", "pcm_f32be", "-f", "au", "pipe:1")
+	return append(args, "-t", strconv.FormatFloat(longest.Seconds(), 'f', 3, 64),
+		"-c:a", "pcm_f32be", "-f", "au", "pipe:1")
 }

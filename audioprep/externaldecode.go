@@ -99,7 +99,8 @@ func (l *ffmpegLog) complain(s *sink, exit error) {
 		if l.errors > l.unpaused && l.unpaused > 0 {
 			s.faults(fmt.Sprintf("damaged: ffmpeg tells of %d errors beside those", l.unpaused))
 		}
-	case l.errors == 1 && strings.HasPrefix(l.message, "Packet is too small"): // what is left behind the last whole block, as a byte of padding
+	case l.errors == 1 && strings.HasPrefix(l.message, "Packet is too small"):
+		// It is what is left behind the last whole block, such as a byte of padding.
 	case l.errors > 0:
 		s.faults(fmt.Sprintf("damaged: ffmpeg tells of %d errors, the last: %s", l.errors, l.message))
 	}
@@ -143,7 +144,8 @@ var errNoAU = errors.New("no audio came from ffmpeg")
 // ends reading.
 func readAU(r io.Reader, s *sink, progress func() error) error {
 	var head [24]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil || string(head[:4]) != ".snd" || binary.BigEndian.Uint32(head[12:]) != auFloat {
+	if _, err := io.ReadFull(r, head[:]); err != nil || string(head[:4]) != ".snd" ||
+		binary.BigEndian.Uint32(head[12:]) != auFloat {
 		return errNoAU
 	}
 	// What follows the header's fixed part is a text.

@@ -63,7 +63,8 @@ func Mislabelled(name, mediaType, container string) string {
 	}
 	for _, l := range labels {
 		if kind != "" && slices.Contains(strings.Fields(l.types), kind) && !slices.Contains(l.containers, container) {
-			return fmt.Sprintf("mislabelled: the media type is %s, the content is %s", printableText(mediaType), content)
+			return fmt.Sprintf("mislabelled: the media type is %s, the content is %s",
+				printableText(mediaType), content)
 		}
 	}
 	return ""

@@ -139,7 +139,8 @@ func (m *meter) faults() []string {
 		}
 	}
 	if float64(cut) >= clippedShare*float64(frames) && cut > 0 {
-		faults = append(faults, fmt.Sprintf("clipped: %d samples in %d places are cut off at full scale, %.2g%% of all", cut, places, 100*float64(cut)/float64(frames)))
+		faults = append(faults, fmt.Sprintf("clipped: %d samples in %d places are cut off at full scale, %.2g%% of all",
+			cut, places, 100*float64(cut)/float64(frames)))
 	}
 	if math.Abs(mean) >= offCentre {
 		faults = append(faults, fmt.Sprintf("dc offset: the samples lie %.0f%% of full scale off the middle", 100*mean))
@@ -155,7 +156,8 @@ func (m *meter) channelFaults() []string {
 		}
 	}
 	if len(silent) > 0 {
-		faults = append(faults, fmt.Sprintf("silent channel: of %d channels, nothing is on %s", len(m.channels), strings.Join(silent, ", ")))
+		faults = append(faults, fmt.Sprintf("silent channel: of %d channels, nothing is on %s", len(m.channels),
+			strings.Join(silent, ", ")))
 	}
 	if len(m.channels) == 2 {
 		a, b := m.channels[0], m.channels[1]

@@ -29,7 +29,8 @@ type loudness struct {
 }
 
 func newLoudness(channels, rate int) *loudness {
-	l := &loudness{channels: channels, step: max(1, rate/loudnessStepsPerSecond), filters: make([]kFilter, channels), weights: channelWeights(channels)}
+	l := &loudness{channels: channels, step: max(1, rate/loudnessStepsPerSecond), filters: make([]kFilter, channels),
+		weights: channelWeights(channels)}
 	for i := range l.filters {
 		l.filters[i] = newKFilter(float64(rate))
 	}

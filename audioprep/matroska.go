@@ -205,7 +205,8 @@ func (m *matroska) next() (b matroskaBlock, ok bool, err error) {
 		switch id {
 		case idTimestamp, idInfo, idTracks:
 			if size > maxHeaderBytes {
-				return b, false, &CorruptError{Container: m.container, Err: errors.New("the description of its tracks is too large")}
+				return b, false, &CorruptError{Container: m.container,
+					Err: errors.New("the description of its tracks is too large")}
 			}
 			err = m.describe(id, m.body(n, size))
 		case idSimpleBlock, idBlockGroup:
@@ -255,7 +256,8 @@ func (m *matroska) describe(id uint32, body []byte) error {
 		// several were put together.
 		m.again++
 		m.s.info.Tracks, m.s.info.Track = listed, number
-		if err != nil || m.again > maxOggStreams || t.codec != m.track.codec || string(t.private) != string(m.track.private) {
+		if err != nil || m.again > maxOggStreams || t.codec != m.track.codec ||
+			string(t.private) != string(m.track.private) {
 			m.other = true
 			return nil
 		}

@@ -158,7 +158,8 @@ func chooseMatroska(container string, s *sink, tracks []*matroskaTrack) (*matros
 	}
 	switch {
 	case len(tracks) == 0:
-		return nil, &CorruptError{Container: container, Err: errors.New("no track is described: the beginning of the recording is missing")}
+		return nil, &CorruptError{Container: container,
+			Err: errors.New("no track is described: the beginning of the recording is missing")}
 	case len(audio) == 0:
 		return nil, &CorruptError{Container: container, Err: errors.New("there is no audio track")}
 	}

@@ -16,7 +16,8 @@ import (
 var otherCodecs = map[string]string{
 	"samr": "AMR", "sawb": "AMR-WB", "ac-3": "AC-3", "ec-3": "E-AC-3", "enca": "encrypted audio", "ima4": "IMA ADPCM",
 	"QDM2": "QDesign", "MAC3": "MACE", "MAC6": "MACE", "Qclp": "Qualcomm PureVoice",
-	"ms\x00\x02": "MS ADPCM", "ms\x00\x11": "IMA ADPCM", "mhm1": "MPEG-H", "mha1": "MPEG-H", "dtsc": "DTS", "drms": "protected AAC",
+	"ms\x00\x02": "MS ADPCM", "ms\x00\x11": "IMA ADPCM", "mhm1": "MPEG-H", "mha1": "MPEG-H",
+	"dtsc": "DTS", "drms": "protected AAC",
 }
 
 // openCodec reads the track's sample description.
@@ -73,7 +74,8 @@ func (t *mp4Track) openCodec() error {
 	}
 	if t.openPCM(kind, bits, lpcmFlags, config) {
 		if t.channels < 1 || t.channels > maxChannels {
-			return &CorruptError{Container: "mp4", Err: fmt.Errorf("%d channels: 1 to %d are taken", t.channels, maxChannels)}
+			return &CorruptError{Container: "mp4",
+				Err: fmt.Errorf("%d channels: 1 to %d are taken", t.channels, maxChannels)}
 		}
 		t.codec, t.frame = t.pcm.name(), 1
 		return nil

@@ -69,7 +69,8 @@ func (f *mp4File) fragment(t *mp4Track, d span, put func(span) (bool, error)) (m
 
 // eachInRun calls put for every sample of a trun box and returns where the data of the
 // run ends. base is what its offset counts from, at where the run before ended.
-func eachInRun(b []byte, base, at, size int64, pcm *pcmForm, put func(span) (bool, error)) (end int64, more bool, err error) {
+func eachInRun(b []byte, base, at, size int64, pcm *pcmForm, put func(span) (bool, error)) (
+	end int64, more bool, err error) {
 	flags, n := be32(b, 0), be32(b, 4)
 	p := 8
 	if flags&trunOffset != 0 {

@@ -62,7 +62,8 @@ func (b *filterBlocks) run(dst, x []float32) (out []float32, rows int) {
 	start := len(dst)
 	dst = append(dst, make([]float32, rows*b.outputs)...)
 	for i, g := range b.groups {
-		kernels.MatMul(dst[start+i*groupOutputs:], b.outputs, x[g.offset:], b.inputs, rows, g.w, 0, groupOutputs, kernels.Epilogue{})
+		kernels.MatMul(dst[start+i*groupOutputs:], b.outputs, x[g.offset:], b.inputs, rows, g.w, 0,
+			groupOutputs, kernels.Epilogue{})
 	}
 	return dst, rows
 }

@@ -231,7 +231,8 @@ func (t *track) speechlike(from, to int) bool {
 		longest = max(longest, run)
 		// A spectrum reaches 22 ms beyond its 10 ms: those at the edge of a
 		// sound hold a part of it and say nothing about its steadiness.
-		if i+edgeFrames < t.active.end() && !t.active.at(i+edgeFrames) || i >= edgeFrames && !t.active.at(i-edgeFrames) {
+		if i+edgeFrames < t.active.end() && !t.active.at(i+edgeFrames) ||
+			i >= edgeFrames && !t.active.at(i-edgeFrames) {
 			continue
 		}
 		levels[count] = level

@@ -227,7 +227,8 @@ func (w *wavFile) decodeData(d wavData) (over bool, err error) {
 		return true, err
 	}
 	if d.claimed != toEnd && !w.in.reaches(d.pos+d.claimed) {
-		w.s.faults(fmt.Sprintf("truncated: the data chunk claims %d bytes, %d are there", d.claimed, w.in.total()-d.pos))
+		w.s.faults(fmt.Sprintf("truncated: the data chunk claims %d bytes, %d are there",
+			d.claimed, w.in.total()-d.pos))
 		return true, nil
 	}
 	return d.claimed == toEnd, nil

@@ -92,7 +92,8 @@ func (f *wavFormat) check(s *sink) error {
 		// then stand at its top.
 		f.sampleBytes = f.blockAlign / f.channels
 		if f.sampleBytes < needBytes || f.blockAlign%f.channels != 0 || f.sampleBytes > 8 {
-			s.faults(fmt.Sprintf("the fmt chunk says %d bytes per sample frame, %d are right", f.blockAlign, needBytes*f.channels))
+			s.faults(fmt.Sprintf("the fmt chunk says %d bytes per sample frame, %d are right",
+				f.blockAlign, needBytes*f.channels))
 			f.sampleBytes = needBytes
 		}
 		ok := f.sampleBytes <= 4 && f.bits >= 8

@@ -128,7 +128,8 @@ func (c Config) Validate() error {
 		{"QueueBytes", c.QueueBytes},
 	} {
 		if f.value < 0 || f.value > MaxCostMillis {
-			return fmt.Errorf("batcher: %s is %d, want 1 to %d, or 0 to leave it unset", f.name, f.value, int64(MaxCostMillis))
+			return fmt.Errorf("batcher: %s is %d, want 1 to %d, or 0 to leave it unset", f.name,
+				f.value, int64(MaxCostMillis))
 		}
 	}
 	switch {
@@ -137,7 +138,8 @@ func (c Config) Validate() error {
 	case c.CostCapMillis > MaxCostMillis:
 		return fmt.Errorf("batcher: CostCapMillis is %d, want at most %d", c.CostCapMillis, int64(MaxCostMillis))
 	case c.MaxCostMillis != 0 && c.MinCostMillis > c.MaxCostMillis:
-		return fmt.Errorf("batcher: MinCostMillis is %d, want at most MaxCostMillis, which is %d", c.MinCostMillis, c.MaxCostMillis)
+		return fmt.Errorf("batcher: MinCostMillis is %d, want at most MaxCostMillis, which is %d",
+			c.MinCostMillis, c.MaxCostMillis)
 	case c.TargetP50 < 0:
 		return fmt.Errorf("batcher: TargetP50 is %v, want more than 0, or 0 to measure it", c.TargetP50)
 	case c.BatchWait > MaxBatchWait:

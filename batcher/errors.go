@@ -44,11 +44,13 @@ type BusyError struct {
 func (e *BusyError) Error() string {
 	switch e.Limit {
 	case LimitDeadline:
-		return fmt.Sprintf("batcher: the answer would take about %v, longer than the request's deadline", e.Predicted.Round(time.Millisecond))
+		return fmt.Sprintf("batcher: the answer would take about %v, longer than the request's deadline",
+			e.Predicted.Round(time.Millisecond))
 	case LimitWait:
 		return fmt.Sprintf("batcher: the answer would take about %v, longer than requests may wait here; ask again later", e.Predicted.Round(time.Millisecond))
 	}
-	return fmt.Sprintf("%v: %d requests wait, the answer would take about %v", ErrQueueFull, e.Waiting, e.Predicted.Round(time.Millisecond))
+	return fmt.Sprintf("%v: %d requests wait, the answer would take about %v", ErrQueueFull, e.Waiting,
+		e.Predicted.Round(time.Millisecond))
 }
 
 // Is reports whether target is ErrQueueFull.

@@ -42,7 +42,8 @@ func (f *Former[W]) Line(lane Lane, now time.Time) []Waiter {
 	for i, p := range line {
 		it := p.it
 		before += it.CostMillis - it.charged
-		w := Waiter{Caller: it.Caller, CostMillis: it.CostMillis, Since: it.arrived, Owed: it.owed, Started: it.phase == started}
+		w := Waiter{Caller: it.Caller, CostMillis: it.CostMillis, Since: it.arrived, Owed: it.owed,
+			Started: it.phase == started}
 		if lane == Clips {
 			w.Predicted = f.predictClip(i, now)
 		} else {

@@ -152,7 +152,8 @@ func (b *Batcher[W]) closeTurn() (report func()) {
 func (b *Batcher[W]) noteTurn(batch *Batch[W], now time.Time) {
 	t := b.former.cur
 	if b.turn.serial != batch.Turn {
-		b.turn = turnUnderWay{serial: batch.Turn, began: now, event: TurnEvent{Lane: batch.Lane, Owed: t.owed, Promoted: t.promoted}}
+		b.turn = turnUnderWay{serial: batch.Turn, began: now,
+			event: TurnEvent{Lane: batch.Lane, Owed: t.owed, Promoted: t.promoted}}
 		if batch.Lane == Clips {
 			b.turn.event.CapMillis = b.former.Cap()
 		}

@@ -42,7 +42,8 @@ func (b *Batcher[W]) Queue() Queue {
 	}
 	for it, c := range b.calls {
 		if c.running > 0 {
-			q.Running = append(q.Running, Waiter{Caller: it.Caller, CostMillis: it.CostMillis, Since: c.arrived, Started: true})
+			q.Running = append(q.Running, Waiter{Caller: it.Caller, CostMillis: it.CostMillis,
+				Since: c.arrived, Started: true})
 		}
 	}
 	sortBySince(q.Running)
@@ -51,6 +52,7 @@ func (b *Batcher[W]) Queue() Queue {
 
 func sortBySince(w []Waiter) {
 	slices.SortFunc(w, func(a, b Waiter) int {
-		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.CostMillis, b.CostMillis))
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Caller, b.Caller),
+			cmp.Compare(a.CostMillis, b.CostMillis))
 	})
 }

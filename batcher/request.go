@@ -83,7 +83,8 @@ func (r *Request[W]) check() error {
 	case r.CostMillis < 0 || r.CostMillis > MaxCostMillis:
 		return fmt.Errorf("batcher: request costs %d ms, want 0 to %d", r.CostMillis, int64(MaxCostMillis))
 	case r.Weight != 0 && !(r.Weight >= MinWeight && r.Weight <= MaxWeight):
-		return fmt.Errorf("batcher: request has the weight %v, want %v to %v, or 0 for 1", r.Weight, MinWeight, MaxWeight)
+		return fmt.Errorf("batcher: request has the weight %v, want %v to %v, or 0 for 1",
+			r.Weight, MinWeight, MaxWeight)
 	case r.Work == nil:
 		return errors.New("batcher: request without work")
 	case r.Bytes < 0:

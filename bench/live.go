@@ -162,7 +162,8 @@ func (l *Live) dial(ctx context.Context) (*websocket.Conn, error) {
 	if l.Key != "" {
 		header.Set("Authorization", "Bearer "+l.Key)
 	}
-	link, response, err := websocket.Dial(ctx, address.String(), &websocket.DialOptions{HTTPHeader: header, Subprotocols: []string{"realtime"}})
+	link, response, err := websocket.Dial(ctx, address.String(),
+		&websocket.DialOptions{HTTPHeader: header, Subprotocols: []string{"realtime"}})
 	if err != nil {
 		if response != nil {
 			body, _ := io.ReadAll(io.LimitReader(response.Body, 1000))
@@ -177,7 +178,8 @@ func (l *Live) dial(ctx context.Context) (*websocket.Conn, error) {
 		"transcription":  object{"model": l.Model, "language": l.Language},
 		"turn_detection": object{"type": "server_vad"},
 	}
-	err = send(ctx, link, object{"type": "session.update", "session": object{"type": "transcription", "audio": object{"input": input}}})
+	err = send(ctx, link, object{"type": "session.update",
+		"session": object{"type": "transcription", "audio": object{"input": input}}})
 	return link, err
 }
 
@@ -201,7 +203,8 @@ func (l *Live) speak(ctx context.Context, link *websocket.Conn, begin time.Time,
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		event := map[string]string{"type": "input_audio_buffer.append", "audio": base64.StdEncoding.EncodeToString(part)}
+		event := map[string]string{"type": "input_audio_buffer.append",
+			"audio": base64.StdEncoding.EncodeToString(part)}
 		if err := send(ctx, link, event); err != nil {
 			return fmt.Errorf("bench: the session ended while it was spoken to: %w", err)
 		}

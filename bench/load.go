@@ -93,7 +93,8 @@ func (l Load) Run(ctx context.Context) (*LoadResult, error) {
 	}
 	wg.Wait()
 	seconds := min(l.Duration, time.Since(begin)).Seconds()
-	r := &LoadResult{URL: l.URL, Seconds: seconds, Clips: clips.class(seconds), Recordings: recordings.class(seconds), Interrupted: ctx.Err() != nil}
+	r := &LoadResult{URL: l.URL, Seconds: seconds, Clips: clips.class(seconds), Recordings: recordings.class(seconds),
+		Interrupted: ctx.Err() != nil}
 	r.AudioPerSecond = r.Clips.AudioPerSecond + r.Recordings.AudioPerSecond
 	return r, ctx.Err()
 }

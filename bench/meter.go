@@ -187,7 +187,8 @@ func (m *Meter) StoreCross(c engine.Cross, layer, slot int, kv engine.Tensor) {
 	m.Device.StoreCross(c, layer, slot, kv)
 }
 
-func (m *Meter) CrossAttention(dst, q engine.Tensor, c engine.Cross, layer int, slots []int32, probs engine.Tensor, heads []int) {
+func (m *Meter) CrossAttention(dst, q engine.Tensor, c engine.Cross, layer int, slots []int32,
+	probs engine.Tensor, heads []int) {
 	defer m.count("cross attention", time.Now(), 0) // the cache alone knows how many keys there are
 	m.Device.CrossAttention(dst, q, c, layer, slots, probs, heads)
 }

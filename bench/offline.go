@@ -44,7 +44,8 @@ type Offline struct {
 
 // TimeFiles has transcribe do each file once unmeasured, calls begin, then has it do so
 // many rounds of all files, one at a time.
-func TimeFiles(ctx context.Context, files []File, rounds int, begin func(), transcribe func(ctx context.Context, f File) error) ([]FileResult, error) {
+func TimeFiles(ctx context.Context, files []File, rounds int, begin func(),
+	transcribe func(ctx context.Context, f File) error) ([]FileResult, error) {
 	walls, cpus := make([][]float64, len(files)), make([][]float64, len(files))
 	for round := range rounds + 1 {
 		if round == 1 {
@@ -64,7 +65,8 @@ func TimeFiles(ctx context.Context, files []File, rounds int, begin func(), tran
 	results := make([]FileResult, len(files))
 	for i, f := range files {
 		wall := median(walls[i])
-		results[i] = FileResult{File: f.Name, Audio: f.Seconds, Wall: wall, CPU: median(cpus[i]), AudioPerSecond: f.Seconds / wall}
+		results[i] = FileResult{File: f.Name, Audio: f.Seconds, Wall: wall, CPU: median(cpus[i]),
+			AudioPerSecond: f.Seconds / wall}
 	}
 	return results, nil
 }
@@ -84,7 +86,8 @@ func (o *Offline) WriteTable(w io.Writer) error {
 	if o.Machine.PeakIntegers > 0 {
 		fmt.Fprintf(w, ", %.0f in integers", o.Machine.PeakIntegers/1e9)
 	}
-	fmt.Fprintf(w, "\nmodel %s, loaded in %.2f s; median of %d rounds, one file at a time\n\n", o.Model, o.Load, o.Rounds)
+	fmt.Fprintf(w, "\nmodel %s, loaded in %.2f s; median of %d rounds, one file at a time\n\n",
+		o.Model, o.Load, o.Rounds)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "file\taudio s\twall s\taudio-s/s\tCPU s\t\n")
 	for _, f := range o.Files {
@@ -118,7 +121,8 @@ func (o *Offline) writeOps(t io.Writer) {
 				part = fmt.Sprintf("%.0f %%", 100*op.FLOPs/op.Seconds/o.Machine.Peak)
 			}
 		}
-		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.0f %%\t%s\t%s\t\n", op.Name, op.Calls, op.Seconds, 100*op.Seconds/total, rate, part)
+		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.0f %%\t%s\t%s\t\n", op.Name, op.Calls, op.Seconds,
+			100*op.Seconds/total, rate, part)
 	}
 }
 
@@ -135,7 +139,8 @@ func (r *LoadResult) WriteTable(w io.Writer) error {
 		name string
 		Class
 	}{{"clips", r.Clips}, {"recordings", r.Recordings}} {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.1f\t\n", c.name, c.Served, c.TimedOut, c.Refused, c.Failed, c.P50, c.P90, c.P99, c.Max, c.AudioPerSecond)
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.1f\t\n", c.name, c.Served, c.TimedOut, c.Refused,
+			c.Failed, c.P50, c.P90, c.P99, c.Max, c.AudioPerSecond)
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -69,7 +69,8 @@ func (s *Summary) add(r Result) {
 
 // try runs one case, for no longer than patience.
 func (s *session) try(ctx context.Context, c Case) Result {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Patience, fmt.Errorf("nothing came of it within %s", s.cfg.Patience.Round(time.Second)))
+	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Patience,
+		fmt.Errorf("nothing came of it within %s", s.cfg.Patience.Round(time.Second)))
 	defer cancel()
 	defer s.client.CloseIdleConnections()
 	got, err := c.run(ctx, s)

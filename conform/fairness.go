@@ -55,7 +55,8 @@ func behindRecording(ctx context.Context, s *session) (string, error) {
 	if err := errors.Join(clip.err, long.err); err != nil {
 		return "", err
 	}
-	got := fmt.Sprintf("clip %.2f s, idle %.2f s, recording %.1f s", clip.took.Seconds(), idle.Seconds(), long.took.Seconds())
+	got := fmt.Sprintf("clip %.2f s, idle %.2f s, recording %.1f s", clip.took.Seconds(),
+		idle.Seconds(), long.took.Seconds())
 	if clip.took > bearable(idle, long.took) {
 		return "", errors.New(got)
 	}
@@ -98,7 +99,8 @@ func steadyClips(ctx context.Context, s *session) (string, error) {
 		select {
 		case err := <-ended:
 			all := time.Since(begin)
-			got := fmt.Sprintf("4 recordings of %.0f s in %.0f s, %d clips, the slowest %.2f s, idle %.2f s", seconds, all.Seconds(), clips, worst.Seconds(), idle.Seconds())
+			got := fmt.Sprintf("4 recordings of %.0f s in %.0f s, %d clips, the slowest %.2f s, idle %.2f s", seconds,
+				all.Seconds(), clips, worst.Seconds(), idle.Seconds())
 			if err == nil && worst > bearable(idle, all/4) {
 				err = errors.New(got)
 			}
@@ -280,7 +282,8 @@ func hangUps(ctx context.Context, s *session) (string, error) {
 	if clip.err != nil {
 		return "", clip.err
 	}
-	got := fmt.Sprintf("after %d recordings of %.0f s dropped, a clip took %.2f s, idle %.2f s", n, seconds, clip.took.Seconds(), idle.Seconds())
+	got := fmt.Sprintf("after %d recordings of %.0f s dropped, a clip took %.2f s, idle %.2f s", n, seconds,
+		clip.took.Seconds(), idle.Seconds())
 	if clip.took > 2*time.Second+5*idle {
 		return "", errors.New(got)
 	}
@@ -308,7 +311,8 @@ func slowReader(ctx context.Context, s *session) (string, error) {
 		small.SetReadBuffer(4 << 10)
 	}
 	body, size, contentType := s.form(s.loop(120), "stream=true").encode()
-	head := fmt.Sprintf("%sContent-Type: %s\r\nContent-Length: %d\r\n\r\n", s.requestHead(http.MethodPost, transcriptions), contentType, size)
+	head := fmt.Sprintf("%sContent-Type: %s\r\nContent-Length: %d\r\n\r\n",
+		s.requestHead(http.MethodPost, transcriptions), contentType, size)
 	if _, err := io.Copy(link, io.MultiReader(strings.NewReader(head), body)); err != nil {
 		return "", err
 	}

@@ -45,7 +45,8 @@ type part struct {
 func (f *form) add(fields ...string) {
 	for _, field := range fields {
 		name, value, _ := strings.Cut(field, "=")
-		f.parts = append(f.parts, part{fmt.Sprintf("Content-Disposition: form-data; name=\"%s\"\r\n", name), int64(len(value)),
+		f.parts = append(f.parts, part{
+			fmt.Sprintf("Content-Disposition: form-data; name=\"%s\"\r\n", name), int64(len(value)),
 			func() io.Reader { return strings.NewReader(value) }})
 	}
 }

@@ -103,7 +103,8 @@ func withCovers(pictures ...picture) clipForm {
 	return func(*session) upload {
 		var frames []byte
 		for _, p := range pictures {
-			body := append([]byte("\x00"+p.mime+"\x00"+p.kind+"\x00"), bytes.Repeat([]byte{0xFF, 0xFB, 0x90, 0x44}, p.bytes/4)...)
+			body := append([]byte("\x00"+p.mime+"\x00"+p.kind+"\x00"),
+				bytes.Repeat([]byte{0xFF, 0xFB, 0x90, 0x44}, p.bytes/4)...)
 			frames = append(frames, "APIC"...)
 			frames = append(frames, synchsafe(len(body))...)
 			frames = append(append(frames, 0, 0), body...)

@@ -18,7 +18,8 @@ func (s *session) plainly(ctx context.Context) (string, error) {
 		return "", err
 	}
 	known = map[string]json.RawMessage{}
-	for _, key := range []string{"task", "language", "duration", "text", "segments", "words"} { // beside them there may be times and names
+	// Beside these there may be times and names.
+	for _, key := range []string{"task", "language", "duration", "text", "segments", "words"} {
 		known[key] = all[key]
 	}
 	return canonical(known), nil

@@ -33,7 +33,8 @@ func goForm(s *session) *form {
 
 // pythonForm has the fields first and the file last, as Python's client sends it.
 func pythonForm(s *session) *form {
-	return s.form(s.bare(), "language=en", "response_format=json", "temperature=0", "timestamp_granularities[]=segment", "stream=false")
+	return s.form(s.bare(), "language=en", "response_format=json", "temperature=0",
+		"timestamp_granularities[]=segment", "stream=false")
 }
 
 // bracketed gives chunking_strategy as an object in brackets.
@@ -91,7 +92,8 @@ func tinyChunks(ctx context.Context, s *session) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := fmt.Fprintf(link, "%sContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n", s.requestHead(http.MethodPost, transcriptions), contentType); err != nil {
+	if _, err := fmt.Fprintf(link, "%sContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n",
+		s.requestHead(http.MethodPost, transcriptions), contentType); err != nil {
 		return "", err
 	}
 	for n := 1; len(all) > 0; n = min(2*n+1, 8191, max(1, len(all))) {

@@ -25,7 +25,8 @@ func preflight(ctx context.Context, s *session) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	origin, headers := a.header.Get("Access-Control-Allow-Origin"), strings.ToLower(a.header.Get("Access-Control-Allow-Headers"))
+	origin, headers := a.header.Get("Access-Control-Allow-Origin"),
+		strings.ToLower(a.header.Get("Access-Control-Allow-Headers"))
 	got := fmt.Sprintf("%d, origin %q, headers %q", a.status, origin, headers)
 	switch {
 	case a.status >= 500:
@@ -42,7 +43,8 @@ func preflight(ctx context.Context, s *session) (string, error) {
 
 // probes is T21: what watches a server has no key.
 func probes(ctx context.Context, s *session) (string, error) {
-	for _, names := range [][]string{{"/healthz", "/health", "/livez"}, {"/readyz", "/ready", "/health"}, {"/metrics"}} {
+	for _, names := range [][]string{{"/healthz", "/health", "/livez"},
+		{"/readyz", "/ready", "/health"}, {"/metrics"}} {
 		var tried []string
 		open := false
 		for _, name := range names {
@@ -120,7 +122,8 @@ func steadyMemory(ctx context.Context, s *session) (string, error) {
 		taken = append(taken, highest)
 	}
 	grown := taken[rounds-1] - taken[rounds-2]
-	got := fmt.Sprintf("%.0f MiB after %d requests, %.1f %% more than %d before", taken[rounds-1]/(1<<20), rounds*perRound, 100*grown/taken[rounds-2], perRound)
+	got := fmt.Sprintf("%.0f MiB after %d requests, %.1f %% more than %d before", taken[rounds-1]/(1<<20),
+		rounds*perRound, 100*grown/taken[rounds-2], perRound)
 	if grown > math.Max(0.01*taken[rounds-2], 8<<20) { // a few pages come and go
 		return "", errors.New(got)
 	}

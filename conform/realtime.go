@@ -49,7 +49,8 @@ func live(format liveFormat) check {
 		s.authorize(header)
 		u := s.base.JoinPath("realtime")
 		u.RawQuery = "intent=transcription"
-		link, response, err := websocket.Dial(ctx, u.String(), &websocket.DialOptions{HTTPClient: s.client, HTTPHeader: header, Subprotocols: []string{"realtime"}})
+		link, response, err := websocket.Dial(ctx, u.String(),
+			&websocket.DialOptions{HTTPClient: s.client, HTTPHeader: header, Subprotocols: []string{"realtime"}})
 		if err != nil {
 			if response != nil {
 				err = fmt.Errorf("no live session: status %d", response.StatusCode)
@@ -81,14 +82,17 @@ func (s *session) speak(ctx context.Context, link *websocket.Conn, format liveFo
 		}
 		return link.Write(ctx, websocket.MessageText, text)
 	}
-	input := object{"format": format, "transcription": object{"model": s.cfg.Model, "language": "en"}, "turn_detection": nil}
-	if err := send(object{"type": "session.update", "session": object{"type": "transcription", "audio": object{"input": input}}}); err != nil {
+	input := object{"format": format, "turn_detection": nil,
+		"transcription": object{"model": s.cfg.Model, "language": "en"}}
+	if err := send(object{"type": "session.update",
+		"session": object{"type": "transcription", "audio": object{"input": input}}}); err != nil {
 		return err
 	}
 	const piece = 4800 // bytes: 100 ms of 24 kHz
 	for sound := format.encode(s.speech.cut(0, clipSeconds)); len(sound) > 0; {
 		n := min(piece, len(sound))
-		if err := send(object{"type": "input_audio_buffer.append", "audio": base64.StdEncoding.EncodeToString(sound[:n])}); err != nil {
+		if err := send(object{"type": "input_audio_buffer.append",
+			"audio": base64.StdEncoding.EncodeToString(sound[:n])}); err != nil {
 			return err
 		}
 		sound = sound[n:]
@@ -115,7 +119,8 @@ func hearken(ctx context.Context, link *websocket.Conn) (string, error) {
 			shown += e.Delta
 		case "conversation.item.input_audio_transcription.segment":
 			if e.Start < last || e.End < e.Start || e.End > clipSeconds+slack {
-				return "", fmt.Errorf("a segment lies from %.2f to %.2f s, after %.2f: the clip has %.2f s", e.Start, e.End, last, float64(clipSeconds))
+				return "", fmt.Errorf("a segment lies from %.2f to %.2f s, after %.2f: the clip has %.2f s", e.Start,
+					e.End, last, float64(clipSeconds))
 			}
 			last = e.Start
 		case "conversation.item.input_audio_transcription.completed":

@@ -116,7 +116,8 @@ func cutShort(ctx context.Context, s *session) (string, error) {
 	if err := a.decode(&v); err != nil {
 		return "", err
 	}
-	if _, _, added := compareWords(normal(s.speech.text(0, clipSeconds)), normal(v.Text)); added > maxMissing || v.Text == "" {
+	_, _, added := compareWords(normal(s.speech.text(0, clipSeconds)), normal(v.Text))
+	if added > maxMissing || v.Text == "" {
 		return "", fmt.Errorf("%q", brief(v.Text))
 	}
 	return a.String(), nil

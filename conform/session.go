@@ -58,7 +58,8 @@ func newSession(cfg Config) (*session, error) {
 	transport.MaxIdleConnsPerHost = 4
 	transport.DialContext = cfg.dial
 	transport.DisableCompression = true
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return &session{cfg: cfg, base: base, client: client, speech: speech}, nil
 }
 

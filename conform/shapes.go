@@ -105,7 +105,8 @@ func segmentKeys(v any) error {
 	}
 	for i, v := range list {
 		g, _ := v.(map[string]any)
-		for _, key := range []string{"id", "seek", "start", "end", "temperature", "avg_logprob", "compression_ratio", "no_speech_prob"} {
+		for _, key := range []string{"id", "seek", "start", "end", "temperature", "avg_logprob",
+			"compression_ratio", "no_speech_prob"} {
 			if _, ok := g[key].(float64); !ok {
 				return fmt.Errorf("segment %d: %s is %#v, want a number", i, key, g[key])
 			}
@@ -131,7 +132,8 @@ func (t *transcript) wordsInOrder() error {
 	last := 0.0
 	for _, w := range t.Words {
 		if w.Word == "" || w.End < w.Start || w.Start < last-0.011 || w.End > t.Duration+0.011 {
-			return fmt.Errorf("word %q from %.2f to %.2f s, after one of %.2f, in %.2f s", w.Word, w.Start, w.End, last, t.Duration)
+			return fmt.Errorf("word %q from %.2f to %.2f s, after one of %.2f, in %.2f s", w.Word,
+				w.Start, w.End, last, t.Duration)
 		}
 		last = w.Start
 	}

@@ -39,7 +39,8 @@ var wordTable string
 // newSpeech reads the sample recording.
 func newSpeech(recording []byte) (*speech, error) {
 	const header = 44
-	if len(recording) < header || !bytes.Equal(recording[:4], []byte("RIFF")) || binary.LittleEndian.Uint32(recording[24:]) != sampleRate {
+	if len(recording) < header || !bytes.Equal(recording[:4], []byte("RIFF")) ||
+		binary.LittleEndian.Uint32(recording[24:]) != sampleRate {
 		return nil, fmt.Errorf("the speech %w: want the sample recording, WAV of 16 kHz", ErrConfig)
 	}
 	s := &speech{samples: make([]int16, (len(recording)-header)/2)}

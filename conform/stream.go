@@ -49,9 +49,11 @@ func (s *session) stream(ctx context.Context, file upload, fields ...string) (*s
 		return nil, err
 	}
 	defer response.Body.Close()
-	if t := response.Header.Get("Content-Type"); response.StatusCode != http.StatusOK || !strings.HasPrefix(t, "text/event-stream") {
+	if t := response.Header.Get("Content-Type"); response.StatusCode != http.StatusOK ||
+		!strings.HasPrefix(t, "text/event-stream") {
 		body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
-		return nil, errors.Join(fmt.Errorf("no stream but %d as %q: %s", response.StatusCode, t, brief(string(body))), err)
+		return nil, errors.Join(
+			fmt.Errorf("no stream but %d as %q: %s", response.StatusCode, t, brief(string(body))), err)
 	}
 	return readStream(response.Body, begin.Add(time.Duration(sent.Load())))
 }
@@ -167,7 +169,8 @@ func streamAlive(ctx context.Context, s *session) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	got := fmt.Sprintf("%.0f s of speech in %.0f s, the longest silence %.1f s", seconds, time.Since(begin).Seconds(), st.longest.Seconds())
+	got := fmt.Sprintf("%.0f s of speech in %.0f s, the longest silence %.1f s", seconds,
+		time.Since(begin).Seconds(), st.longest.Seconds())
 	if st.longest > maxSilence {
 		return "", errors.New(got)
 	}

@@ -15,7 +15,8 @@ func matches(text, said string) error {
 	want, got := normal(said), normal(text)
 	wrong, missing, added := compareWords(want, got)
 	if wrong > (len(want)+6)/7 || missing > maxMissing || added > maxMissing {
-		return fmt.Errorf("%d of %d words wrong, up to %d in a row missing, up to %d added: %q", wrong, len(want), missing, added, brief(text))
+		return fmt.Errorf("%d of %d words wrong, up to %d in a row missing, up to %d added: %q", wrong, len(want),
+			missing, added, brief(text))
 	}
 	return nil
 }

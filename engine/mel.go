@@ -49,7 +49,8 @@ func NewMel(bins int) *Mel {
 	if bins < 1 || bins > melFFT/2 {
 		panic(fmt.Sprintf("engine: %d mel bins", bins))
 	}
-	return &Mel{bins: bins, filters: kernels.PackF32(evenFirst(MelFilters(bins, melFFT)), bins, melPowers), works: sync.Pool{New: func() any { return new(melWork) }}}
+	return &Mel{bins: bins, filters: kernels.PackF32(evenFirst(MelFilters(bins, melFFT)), bins, melPowers),
+		works: sync.Pool{New: func() any { return new(melWork) }}}
 }
 
 // Bins is the number of values in a frame.

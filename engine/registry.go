@@ -75,7 +75,8 @@ type Ref struct {
 
 // NewRegistry makes an empty registry.
 func NewRegistry(c RegistryConfig) *Registry {
-	return &Registry{config: c, models: map[string]*entry{}, known: map[string]ModelInfo{}, changed: make(chan struct{})}
+	return &Registry{config: c, models: map[string]*entry{}, known: map[string]ModelInfo{},
+		changed: make(chan struct{})}
 }
 
 // OnClose sets what is called with a model that nobody uses any more, just before it is closed.

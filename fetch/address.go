@@ -18,7 +18,7 @@ var never = []struct {
 	prefix netip.Prefix
 	kind   string
 }{
-	{netip.MustParsePrefix("169.254.0.0/16"), kindLinkLocal},    // RFC 3927; 169.254.169.254 is the metadata service of most clouds
+	{netip.MustParsePrefix("169.254.0.0/16"), kindLinkLocal},    // RFC 3927; .169.254 is the metadata service of most clouds
 	{netip.MustParsePrefix("fe80::/10"), kindLinkLocal},         // RFC 4291
 	{netip.MustParsePrefix("168.63.129.16/32"), kindMetadata},   // Azure's, "What is IP address 168.63.129.16"
 	{netip.MustParsePrefix("100.100.100.200/32"), kindMetadata}, // Alibaba Cloud's
@@ -83,7 +83,7 @@ func embedded(addr netip.Addr) (netip.Addr, bool) {
 	switch {
 	case nat64.Contains(addr), compatible.Contains(addr):
 		at = 12
-	case nat64Local.Contains(addr): // where the address lies depends on the network's prefix; with /96, the usual one, at the end
+	case nat64Local.Contains(addr): // where the address lies depends on the network's prefix; with the usual /96, at the end
 		at = 12
 	case sixToFour.Contains(addr):
 		at = 2

@@ -115,7 +115,7 @@ func (d *Deliverer) attempt(ctx context.Context, j *Job) {
 	switch {
 	case err == nil && d.Attempted != nil:
 		d.Attempted(after)
-	case err != nil && !errors.Is(err, ErrNotFound): // the disk is full, say: nobody is to be called over and over meanwhile
+	case err != nil && !errors.Is(err, ErrNotFound): // a full disk, say: nobody is to be called over and over meanwhile
 		select {
 		case <-time.After(unnotedPause):
 		case <-ctx.Done():

@@ -23,7 +23,8 @@ type index struct {
 type ownedKey struct{ owner, key string }
 
 func newIndex() *index {
-	return &index{jobs: map[string]*Job{}, keys: map[ownedKey]string{}, claimed: map[ownedKey]bool{}, waiting: map[string]chan struct{}{}}
+	return &index{jobs: map[string]*Job{}, keys: map[ownedKey]string{}, claimed: map[ownedKey]bool{},
+		waiting: map[string]chan struct{}{}}
 }
 
 // put adds or replaces a job, and tells those who watch it.
@@ -56,7 +57,8 @@ func (x *index) put(j *Job) {
 
 // place is where a job is, or belongs, among ids. The lock is held.
 func (x *index) place(ids []string, j *Job) int {
-	at, _ := slices.BinarySearchFunc(ids, j.Seq, func(id string, seq uint64) int { return cmp.Compare(x.jobs[id].Seq, seq) })
+	at, _ := slices.BinarySearchFunc(ids, j.Seq,
+		func(id string, seq uint64) int { return cmp.Compare(x.jobs[id].Seq, seq) })
 	return at
 }
 

@@ -55,7 +55,8 @@ type Filter struct {
 }
 
 func (f Filter) matches(j *Job) bool {
-	return (!f.Owned || f.Owner == j.Owner) && (f.State == "" || f.State == j.State) && (f.Before == 0 || j.Seq < f.Before)
+	return (!f.Owned || f.Owner == j.Owner) && (f.State == "" || f.State == j.State) &&
+		(f.Before == 0 || j.Seq < f.Before)
 }
 
 // List returns up to max jobs, the newest first, and whether there are more.

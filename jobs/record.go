@@ -15,7 +15,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 const checksumBytes = 4
 
 func seal(payload []byte) []byte {
-	value := binary.BigEndian.AppendUint32(make([]byte, 0, checksumBytes+len(payload)), crc32.Checksum(payload, castagnoli))
+	value := binary.BigEndian.AppendUint32(make([]byte, 0, checksumBytes+len(payload)),
+		crc32.Checksum(payload, castagnoli))
 	return append(value, payload...)
 }
 

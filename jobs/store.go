@@ -87,7 +87,8 @@ func (s *Store) recover() error {
 				return &CorruptError{s.db.path, err}
 			}
 			s.index.put(j)
-			if _, err := os.Stat(s.audioPath(j.ID)); j.AudioBytes > 0 && errors.Is(err, fs.ErrNotExist) && !j.State.Over() {
+			if _, err := os.Stat(s.audioPath(j.ID)); j.AudioBytes > 0 &&
+				errors.Is(err, fs.ErrNotExist) && !j.State.Over() {
 				bereft = append(bereft, j)
 			} else if j.State == Running {
 				interrupted = append(interrupted, j)
@@ -104,7 +105,8 @@ func (s *Store) recover() error {
 		}
 	}
 	for _, j := range bereft {
-		failure := Failure{Status: 500, Type: "server_error", Code: "audio_lost", Message: "the job's audio is gone from the server's disk: send it again"}
+		failure := Failure{Status: 500, Type: "server_error", Code: "audio_lost",
+			Message: "the job's audio is gone from the server's disk: send it again"}
 		if err := s.Fail(j.ID, failure, nil); err != nil {
 			return err
 		}

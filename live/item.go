@@ -56,7 +56,8 @@ func (p *piece) settle(result *engine.Result, text, rest string) (told []Segment
 		s := &result.Segments[i]
 		begin := at
 		at = min(len(text), at+len(s.Text))
-		next := Segment{Item: p.item.id, Start: min(end, offset+s.Start), End: min(end, offset+s.End), Text: text[begin:at]}
+		next := Segment{Item: p.item.id, Start: min(end, offset+s.Start),
+			End: min(end, offset+s.End), Text: text[begin:at]}
 		switch {
 		case differs && begin < old && len(told) > 0:
 			told[0].End = next.End

@@ -61,7 +61,8 @@ func behind(shown, hypothesis []string) []string {
 	if n == 0 || len(shown) == 0 {
 		return rest
 	}
-	if more, ok := strings.CutPrefix(hypothesis[n-1], shown[len(shown)-1]); ok && more != "" && same(hypothesis[n-1], shown[len(shown)-1]) {
+	if more, ok := strings.CutPrefix(hypothesis[n-1], shown[len(shown)-1]); ok && more != "" &&
+		same(hypothesis[n-1], shown[len(shown)-1]) {
 		return append([]string{more}, rest...)
 	}
 	return rest

@@ -40,11 +40,13 @@ func parseCTranslate2(path string, data []byte) (map[string]Tensor, error) {
 	c := &ct2Cursor{path: path, data: data}
 	version := c.uint32("binary version")
 	if c.err == nil && version != ct2BinaryVersion {
-		return nil, c.bad("", "binary version %d, only %d is read: convert the model again with a current CTranslate2", version, ct2BinaryVersion)
+		return nil, c.bad("", "binary version %d, only %d is read: convert the model again with a current CTranslate2",
+			version, ct2BinaryVersion)
 	}
 	spec, revision := c.str("spec name"), c.uint32("spec revision")
 	if c.err == nil && (spec != ct2SpecName || revision != ct2SpecRevision) {
-		return nil, c.bad("", "holds a %q, revision %d, not a %s, revision %d", spec, revision, ct2SpecName, ct2SpecRevision)
+		return nil, c.bad("", "holds a %q, revision %d, not a %s, revision %d", spec, revision,
+			ct2SpecName, ct2SpecRevision)
 	}
 
 	tensors := map[string]Tensor{}
@@ -107,7 +109,8 @@ func (c *ct2Cursor) take(n int, tensor, what string) []byte {
 		return nil
 	}
 	if n > len(c.data)-c.at {
-		c.fail(tensor, "%s takes %d bytes at %d, the file ends at %d: it is truncated or no CTranslate2 model", what, n, c.at, len(c.data))
+		c.fail(tensor, "%s takes %d bytes at %d, the file ends at %d: it is truncated or no CTranslate2 model",
+			what, n, c.at, len(c.data))
 		return nil
 	}
 	b := c.data[c.at : c.at+n : c.at+n]

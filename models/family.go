@@ -36,7 +36,8 @@ func Family(path string) (string, error) {
 	case strings.HasPrefix(kind, FamilyParakeet):
 		return FamilyParakeet, nil
 	}
-	return "", &FormatError{File: file, Reason: fmt.Sprintf("model_type %.100q: only whisper and parakeet are run", config.ModelType)}
+	return "", &FormatError{File: file,
+		Reason: fmt.Sprintf("model_type %.100q: only whisper and parakeet are run", config.ModelType)}
 }
 
 // checkModel reads the files of the model at path as the engine will, but for

@@ -62,7 +62,8 @@ type hubPull struct {
 func (p *pull) fetchHub(ctx context.Context, dir string) error {
 	dialer := &net.Dialer{Timeout: p.reach}
 	h := &hubPull{pull: p, dir: dir, revision: "main", client: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, TLSHandshakeTimeout: p.reach, ForceAttemptHTTP2: true,
+		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext,
+		TLSHandshakeTimeout: p.reach, ForceAttemptHTTP2: true,
 	}}
 	defer h.client.CloseIdleConnections()
 	if saved, err := os.ReadFile(h.revisionFile()); err == nil && commitID.Match(saved) {

@@ -93,7 +93,8 @@ func (c *ParakeetConfig) readDecoder(y *yamlConfig) {
 	c.PredictorLayers = y.int("decoder.prednet.pred_rnn_layers", 1)
 	c.JointWidth = y.int("joint.jointnet.joint_hidden", 0)
 	if hidden := y.int("decoder.prednet.rnn_hidden_size", -1); hidden > 0 && hidden != c.PredictorWidth {
-		y.fail("decoder.prednet.rnn_hidden_size", "%d is not pred_hidden, %d: the projection between them is not run", hidden, c.PredictorWidth)
+		y.fail("decoder.prednet.rnn_hidden_size", "%d is not pred_hidden, %d: the projection between them is not run",
+			hidden, c.PredictorWidth)
 	}
 	for _, key := range []string{"loss.tdt_kwargs.durations", "decoding.durations", "model_defaults.tdt_durations"} {
 		if c.Durations = y.ints(key); len(c.Durations) > 0 {
@@ -114,7 +115,8 @@ func (c *ParakeetConfig) readDecoder(y *yamlConfig) {
 	if c.Vocabulary <= 0 {
 		c.Vocabulary = y.len("joint.vocabulary")
 	}
-	c.MaxSymbols = y.int("decoding.greedy.max_symbols", y.int("decoding.greedy.max_symbols_per_step", defaultMaxSymbols))
+	c.MaxSymbols = y.int("decoding.greedy.max_symbols",
+		y.int("decoding.greedy.max_symbols_per_step", defaultMaxSymbols))
 }
 
 // nemoTokenizer returns the name of the member with the tokenizer.

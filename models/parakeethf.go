@@ -135,7 +135,8 @@ func (c *ParakeetConfig) addHFFeatures(data []byte) error {
 	if f.Features != c.Features {
 		return fmt.Errorf("feature_size %d is not the encoder's %d", f.Features, c.Features)
 	}
-	c.SampleRate, c.NFFT, c.WindowSamples, c.HopSamples, c.Preemphasis = f.SampleRate, f.NFFT, f.Window, f.Hop, f.Preemphasis
+	c.SampleRate, c.NFFT, c.WindowSamples, c.HopSamples, c.Preemphasis = f.SampleRate, f.NFFT,
+		f.Window, f.Hop, f.Preemphasis
 	return nil
 }
 

@@ -74,7 +74,8 @@ func newPieceTokenizer(pieces []piece, unigram bool, normalizer pieceNormalizer)
 
 // addMarks notes the punctuation in a piece within a word.
 func (t *PieceTokenizer) addMarks(text string) {
-	if strings.HasPrefix(text, wordStart) || strings.HasPrefix(text, "##") || isEnclosed(text, '<', '>') || isEnclosed(text, '[', ']') {
+	if strings.HasPrefix(text, wordStart) || strings.HasPrefix(text, "##") || isEnclosed(text, '<', '>') ||
+		isEnclosed(text, '[', ']') {
 		return
 	}
 	for _, r := range text {

@@ -44,7 +44,8 @@ type HashError struct {
 }
 
 func (e *HashError) Error() string {
-	return fmt.Sprintf("%s: wrong hash, the file is damaged or was changed and has been deleted: want %s, got %s", e.File, e.Want, e.Got)
+	return fmt.Sprintf("%s: wrong hash, the file is damaged or was changed and has been deleted: want %s, got %s",
+		e.File, e.Want, e.Got)
 }
 
 // Pull makes sure that a model of the catalogue is in the store, whole as far as

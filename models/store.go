@@ -126,7 +126,8 @@ func holdsModel(path string) bool {
 	}
 	for _, e := range entries {
 		switch name := e.Name(); {
-		case name == safetensorsFile, name == safetensorsIndex, name == ctranslate2File, strings.HasSuffix(name, nemoSuffix):
+		case name == safetensorsFile, name == safetensorsIndex, name == ctranslate2File,
+			strings.HasSuffix(name, nemoSuffix):
 			return true
 		}
 	}

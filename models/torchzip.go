@@ -122,11 +122,13 @@ func (t *torchFile) tensor(name string, view *pickleTensor) (Tensor, error) {
 	}
 	elements, size := int64(len(storage)/s.dtype.Size()), s.dtype.Size()
 	if s.n != elements || len(storage)%size != 0 {
-		return Tensor{}, fmt.Errorf("storage %.100q has %d bytes, not %d elements of %v", s.key, len(storage), s.n, s.dtype)
+		return Tensor{}, fmt.Errorf("storage %.100q has %d bytes, not %d elements of %v", s.key,
+			len(storage), s.n, s.dtype)
 	}
 	bytes, ok := byteSize(view.shape, s.dtype)
 	if !ok || !view.within(elements) {
-		return Tensor{}, fmt.Errorf("shape %v by strides %v from %d is not within the storage's %d elements", view.shape, view.stride, view.offset, elements)
+		return Tensor{}, fmt.Errorf("shape %v by strides %v from %d is not within the storage's %d elements",
+			view.shape, view.stride, view.offset, elements)
 	}
 	x := Tensor{Name: name, DType: s.dtype, Shape: view.shape}
 	begin := int(view.offset) * size

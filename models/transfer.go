@@ -58,7 +58,8 @@ func (h *hubPull) transfer(ctx context.Context, f File, path string) error {
 			return err
 		}
 	case http.StatusPartialContent:
-		if !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", offset)) || seen.id != state.ID {
+		if !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", offset)) ||
+			seen.id != state.ID {
 			return errors.Join(errRestart, dropPart(part))
 		}
 	case http.StatusRequestedRangeNotSatisfiable:

@@ -106,7 +106,8 @@ type vocabularyScanner struct {
 }
 
 func (s *vocabularyScanner) skipSpace() {
-	for s.at < len(s.data) && (s.data[s.at] == ' ' || s.data[s.at] == '\n' || s.data[s.at] == '\r' || s.data[s.at] == '\t') {
+	for s.at < len(s.data) &&
+		(s.data[s.at] == ' ' || s.data[s.at] == '\n' || s.data[s.at] == '\r' || s.data[s.at] == '\t') {
 		s.at++
 	}
 }

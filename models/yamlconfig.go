@@ -27,7 +27,8 @@ func parseYAML(data []byte) (*yamlConfig, error) {
 	if err := yaml.Unmarshal(data, &document); err != nil {
 		return nil, err
 	}
-	if document.Kind != yaml.DocumentNode || len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
+	if document.Kind != yaml.DocumentNode || len(document.Content) != 1 ||
+		document.Content[0].Kind != yaml.MappingNode {
 		return nil, errors.New("is no mapping of keys")
 	}
 	return &yamlConfig{root: document.Content[0]}, nil

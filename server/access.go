@@ -22,7 +22,8 @@ func requestKey(r *http.Request) string {
 		return key
 	}
 	scheme, key, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
-	if key = strings.TrimSpace(key); key != "" && (strings.EqualFold(scheme, "Bearer") || strings.EqualFold(scheme, "Token")) {
+	if key = strings.TrimSpace(key); key != "" &&
+		(strings.EqualFold(scheme, "Bearer") || strings.EqualFold(scheme, "Token")) {
 		return key
 	}
 	for _, line := range r.Header.Values("Sec-WebSocket-Protocol") {
@@ -54,7 +55,8 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 
 // refuseKey answers 401 (RFC 6750, section 3, says how), to a caller who has sent a key or none.
 func (s *Server) refuseKey(w http.ResponseWriter, r *http.Request, sent bool) {
-	challenge, message := `Bearer realm="hark"`, "this server asks for an API key: send it in the header Authorization, as Bearer and the key"
+	challenge, message := `Bearer realm="hark"`,
+		"this server asks for an API key: send it in the header Authorization, as Bearer and the key"
 	if sent {
 		challenge += `, error="invalid_token"`
 		message = "this server does not know the API key that came with the request: check that it is whole, and whether it was replaced"
@@ -141,7 +143,8 @@ func setLimitHeaders(h http.Header, left map[access.Kind]access.Standing) {
 // overLimit is for a request beyond its caller's limits. A place that comes within the time
 // that all clients obey is worth waiting for.
 func overLimit(limit *access.LimitError) *apiError {
-	e := &apiError{status: http.StatusTooManyRequests, code: "rate_limit_exceeded", retry: retrySoon, wait: limit.Wait, cause: limit}
+	e := &apiError{status: http.StatusTooManyRequests, code: "rate_limit_exceeded", retry: retrySoon,
+		wait: limit.Wait, cause: limit}
 	again := "try again when one of them has ended"
 	if limit.Kind != access.Concurrent {
 		again = fmt.Sprintf("try again in %v", upToSeconds(limit.Wait))

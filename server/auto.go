@@ -71,7 +71,8 @@ func (t *Transcriber) transcribeAuto(ctx context.Context, in Input) (*Transcript
 }
 
 // hearTwice has the quick model hear everything that it can, and the careful one what is left.
-func (t *Transcriber) hearTwice(ctx context.Context, quick, careful engine.ModelInfo, in Input, p *prepared, tr *Transcript) (*engine.Result, error) {
+func (t *Transcriber) hearTwice(ctx context.Context, quick, careful engine.ModelInfo, in Input, p *prepared,
+	tr *Transcript) (*engine.Result, error) {
 	h := newHearing(in)
 	defer h.end()
 	channels := p.judge(h)
@@ -105,7 +106,8 @@ func canHear(info engine.ModelInfo, o engine.Options) bool {
 }
 
 // hearSure has the quick model hear everything and judges it. The result is what is believed.
-func (t *Transcriber) hearSure(ctx context.Context, name string, h *hearing, channels []*judged, in Input, p *prepared, tr *Transcript) (*engine.Result, error) {
+func (t *Transcriber) hearSure(ctx context.Context, name string, h *hearing, channels []*judged, in Input, p *prepared,
+	tr *Transcript) (*engine.Result, error) {
 	q, err := t.queue(ctx, name)
 	if err != nil {
 		return nil, err
@@ -138,7 +140,8 @@ func (t *Transcriber) hearSure(ctx context.Context, name string, h *hearing, cha
 }
 
 // hearDoubtful has the careful model hear what is in doubt.
-func (t *Transcriber) hearDoubtful(ctx context.Context, careful engine.ModelInfo, h *hearing, channels []*judged, in Input, p *prepared, tr *Transcript) (*engine.Result, error) {
+func (t *Transcriber) hearDoubtful(ctx context.Context, careful engine.ModelInfo, h *hearing, channels []*judged,
+	in Input, p *prepared, tr *Transcript) (*engine.Result, error) {
 	if !slices.ContainsFunc(channels, func(j *judged) bool { return len(j.doubtful) > 0 }) {
 		for _, j := range channels {
 			j.doubt.from = math.Inf(1)

@@ -76,7 +76,8 @@ func (b *body) extend(until time.Time) error {
 	if until.After(b.deadline) {
 		until = b.deadline
 	}
-	if b.cut != nil || until.Sub(b.until).Abs() <= b.idle/16 { // moving the deadline costs a little: a few times in each idle time will do
+	// Moving the deadline costs a little: a few times in each idle time will do.
+	if b.cut != nil || until.Sub(b.until).Abs() <= b.idle/16 {
 		return b.cut
 	}
 	b.until = until

@@ -36,7 +36,8 @@ func (v *wishes) parseChunking(f fields, d dialect) error {
 		return err
 	}
 	if kind != "auto" && kind != "server_vad" {
-		return badField("chunking_strategy", "invalid_value", "chunking_strategy is %s, want auto or an object of type server_vad", quoted(kind))
+		return badField("chunking_strategy", "invalid_value",
+			"chunking_strategy is %s, want auto or an object of type server_vad", quoted(kind))
 	}
 	given = slices.DeleteFunc(given, func(member string) bool { return member == "chunking_strategy[type]" })
 	if len(given) > 0 {
@@ -52,7 +53,8 @@ func (v *wishes) parseChunkingObject(text string) (kind string, given []string, 
 	err = json.Unmarshal([]byte(text), &members)
 	kind, ok := members["type"].(string)
 	if err != nil || !ok {
-		return "", nil, badField("chunking_strategy", "invalid_value", "chunking_strategy is neither auto nor a JSON object with a type")
+		return "", nil, badField("chunking_strategy", "invalid_value",
+			"chunking_strategy is neither auto nor a JSON object with a type")
 	}
 	for _, member := range slices.Sorted(maps.Keys(members)) {
 		if member = "chunking_strategy[" + member + "]"; known(member) {

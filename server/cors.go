@@ -88,7 +88,8 @@ func ownOrigin(origin string) bool {
 // checkOrigin returns why a text is not an origin, or nil.
 func checkOrigin(origin string) error {
 	u, err := url.Parse(origin)
-	if origin == "*" || err == nil && u.Host != "" && u.Scheme != "" && u.Scheme+"://"+u.Host == origin && !strings.Contains(origin, "*") {
+	if origin == "*" || err == nil && u.Host != "" && u.Scheme != "" && u.Scheme+"://"+u.Host == origin &&
+		!strings.Contains(origin, "*") {
 		return nil
 	}
 	return fmt.Errorf("the page's origin %q: want * or a scheme, host and port, such as https://example.org", origin)

@@ -138,7 +138,8 @@ func (p *decodePlace) wait() {
 }
 
 // inPlace does work once one of the places is free. Reading audio, it gives way to what goes first.
-func inPlace(ctx context.Context, places chan struct{}, audio any, first func() (ended <-chan struct{}), work func() error) error {
+func inPlace(ctx context.Context, places chan struct{}, audio any, first func() (ended <-chan struct{}),
+	work func() error) error {
 	p := &decodePlace{all: places, first: first}
 	if err := p.goOn(ctx); err != nil {
 		return err

@@ -28,8 +28,10 @@ type deepgram struct {
 
 // Parameters of Deepgram's that nothing is done with. Numbers and punctuation are always written as people write them.
 var deepgramIgnored = []string{
-	"smart_format", "paragraphs", "numerals", "diarize", "diarize_version", "profanity_filter", "filler_words", "measurements", "dictation",
-	"utt_split", "tag", "extra", "version", "tier", "mip_opt_out", "search", "replace", "summarize", "topics", "intents", "sentiment", "detect_entities",
+	"smart_format", "paragraphs", "numerals", "diarize", "diarize_version", "profanity_filter", "filler_words",
+	"measurements", "dictation",
+	"utt_split", "tag", "extra", "version", "tier", "mip_opt_out", "search", "replace", "summarize", "topics",
+	"intents", "sentiment", "detect_entities",
 	"custom_topic", "custom_topic_mode", "custom_intent", "custom_intent_mode", "encoding", "sample_rate", "channels",
 }
 
@@ -55,7 +57,8 @@ func (c *deepgram) translate(up *upload, query url.Values, w *warner) error {
 		}
 	}
 	w.ignored(theirs, deepgramIgnored...)
-	f := fields{"response_format": {string(VerboseJSON)}, "timestamp_granularities": {"word", "segment"}, "language": {"en"}}
+	f := fields{"response_format": {string(VerboseJSON)},
+		"timestamp_granularities": {"word", "segment"}, "language": {"en"}}
 	if err := c.translateModel(theirs, f); err != nil {
 		return err
 	}
@@ -85,7 +88,8 @@ func (c *deepgram) translateModel(theirs, f fields) error {
 		if err != nil {
 			return err
 		}
-		if name == "model" && !c.served(value) && slices.ContainsFunc(deepgramModels, func(m string) bool { return strings.HasPrefix(value, m) }) {
+		if name == "model" && !c.served(value) &&
+			slices.ContainsFunc(deepgramModels, func(m string) bool { return strings.HasPrefix(value, m) }) {
 			continue
 		}
 		if value != "" {
@@ -204,7 +208,8 @@ func (c *deepgram) render(r *http.Request, t *Transcript, v *wishes) (string, []
 	for i := range t.Result.Segments {
 		s := &t.Result.Segments[i]
 		n, _ := strconv.Atoi(s.Speaker) // "" is channel 0
-		u := deepgramUtterance{Channel: n, Transcript: c.text(s.Text), Words: c.words(s.Words, times), ID: id + "-" + strconv.Itoa(i)}
+		u := deepgramUtterance{Channel: n, Transcript: c.text(s.Text), Words: c.words(s.Words, times),
+			ID: id + "-" + strconv.Itoa(i)}
 		u.Start, u.End = times.span(s.Start, s.End)
 		u.Confidence = meanConfidence(u.Words)
 		text[n].WriteString(" " + u.Transcript)

@@ -135,12 +135,14 @@ func explain(err error) *apiError {
 	case errors.As(err, &api):
 		return api
 	case errors.Is(err, batcher.ErrDeadline):
-		return &apiError{status: http.StatusServiceUnavailable, code: "deadline_exceeded", param: "deadline_ms", retry: retryNever,
+		return &apiError{status: http.StatusServiceUnavailable, code: "deadline_exceeded",
+			param: "deadline_ms", retry: retryNever,
 			message: "the transcript wasn't ready within deadline_ms: allow more time, or send the request when less is waiting", cause: err}
 	case errors.Is(err, audioprep.ErrEmpty):
 		return badField("file", "empty_audio", "the file holds no audio: send at least one sample")
 	case errors.As(err, &format):
-		return &apiError{status: http.StatusUnsupportedMediaType, code: "unsupported_format", param: "file", message: formatMessage(format)}
+		return &apiError{status: http.StatusUnsupportedMediaType, code: "unsupported_format", param: "file",
+			message: formatMessage(format)}
 	case errors.As(err, &corrupt):
 		return badField("file", "corrupt_audio", "%v: send the file again, or convert it first", corrupt)
 	case errors.As(err, &limit):
@@ -160,7 +162,8 @@ func explain(err error) *apiError {
 		return &apiError{status: http.StatusNotFound, code: "model_not_found", param: "model", retry: retryNever,
 			message: "the model \"auto\" needs a Parakeet and a Whisper, and this server does not have both: send a model's name"}
 	case errors.As(err, &memory):
-		return &apiError{status: http.StatusInsufficientStorage, code: "model_too_large", param: "model", retry: retryNever,
+		return &apiError{status: http.StatusInsufficientStorage, code: "model_too_large",
+			param: "model", retry: retryNever,
 			message: memory.Error() + ": ask for a smaller model", cause: err}
 	case errors.Is(err, batcher.ErrFatal):
 		return &apiError{status: http.StatusInternalServerError, code: "device_lost", retry: retryNever,
@@ -223,13 +226,17 @@ func tooBusy(busy *batcher.BusyError) *apiError {
 	switch busy.Limit {
 	case batcher.LimitDeadline:
 		e.code, e.param, e.retry = "deadline_unreachable", "deadline_ms", retryNever
-		e.message = "the transcript can't be ready within deadline_ms" + wait + ": allow more time, or send the request when less is waiting"
+		e.message = "the transcript can't be ready within deadline_ms" + wait +
+			": allow more time, or send the request when less is waiting"
 	case batcher.LimitBytes:
-		e.message = "the requests that wait hold as much audio as this server keeps" + wait + ": try again after the seconds that Retry-After says"
+		e.message = "the requests that wait hold as much audio as this server keeps" + wait +
+			": try again after the seconds that Retry-After says"
 	case batcher.LimitWait:
-		e.message = "requests wait longer than this server lets them" + wait + ": try again after the seconds that Retry-After says"
+		e.message = "requests wait longer than this server lets them" + wait +
+			": try again after the seconds that Retry-After says"
 	default:
-		e.message = "as many requests wait as this server holds" + wait + ": try again after the seconds that Retry-After says"
+		e.message = "as many requests wait as this server holds" + wait +
+			": try again after the seconds that Retry-After says"
 	}
 	return e
 }
@@ -267,7 +274,8 @@ func spoolFailed(err error) *apiError {
 		case full.Never:
 			return fileTooLarge(full.Fits)
 		case full.Kept:
-			return &apiError{status: http.StatusInsufficientStorage, code: "storage_full", retry: retryNever, cause: cause,
+			return &apiError{status: http.StatusInsufficientStorage, code: "storage_full",
+				retry: retryNever, cause: cause,
 				message: fmt.Sprintf("the results that this server keeps leave no room for the job: delete jobs that are over (DELETE /v1/jobs/{id}), or wait until some have expired, which makes room for a file of up to %d bytes (%s)",
 					full.Fits, byteSize(full.Fits))}
 		}

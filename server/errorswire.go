@@ -76,7 +76,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if err != nil { // strings always marshal
 		panic(err)
 	}
-	unread := rec.bodyLeft != nil && !rec.bodyLeft.whole() && r.ProtoMajor == 1 // HTTP/2 ends one body and keeps the link
+	// HTTP/2 ends one body and keeps the link.
+	unread := rec.bodyLeft != nil && !rec.bodyLeft.whole() && r.ProtoMajor == 1
 	if unread {
 		h.Set("Connection", "close")
 		http.NewResponseController(w).EnableFullDuplex() // else the server reads the body before it answers

@@ -99,7 +99,8 @@ type textDone struct {
 // done makes the last event.
 func (e *transcriptEvents) done(t *Transcript, d dialect) ([]byte, error) {
 	c := newClock(t.Duration)
-	event := textDone{Type: "transcript.text.done", Text: t.Result.Text(), Languages: languages(t.Result.Language, t.Task), Usage: durationUsage(c)}
+	event := textDone{Type: "transcript.text.done", Text: t.Result.Text(),
+		Languages: languages(t.Result.Language, t.Task), Usage: durationUsage(c)}
 	if e.detail.LogProbs {
 		event.LogProbs = logProbs(t.Result.Segments)
 	}

@@ -79,7 +79,8 @@ func (t *Transcriber) Explain(ctx context.Context, in Input, label audioprep.Lab
 
 // InspectFile reports a file without a server, with windows as Whisper takes them. Where nothing can be heard in it,
 // the report comes with the error, as far as anything was found; for other errors it is nil.
-func InspectFile(ctx context.Context, audio io.ReadSeeker, opt audioprep.Options, label audioprep.Label) (*FileReport, error) {
+func InspectFile(ctx context.Context, audio io.ReadSeeker, opt audioprep.Options,
+	label audioprep.Label) (*FileReport, error) {
 	inspection, err := audioprep.Inspect(ctx, audio, opt, label, maxClipSamples)
 	var found *audioprep.DecodeError
 	if err != nil && !errors.As(err, &found) {
@@ -95,7 +96,8 @@ func (t *Transcriber) predict(model, caller string, lane batcher.Lane, costMilli
 		return 0, false
 	}
 	// No answer comes within a nanosecond: the refusal says how long it would take.
-	err := b.Check(batcher.Request[engine.Window]{Lane: lane, CostMillis: costMillis, Caller: caller, Weight: t.weight(caller), Deadline: 1})
+	err := b.Check(batcher.Request[engine.Window]{Lane: lane, CostMillis: costMillis, Caller: caller,
+		Weight: t.weight(caller), Deadline: 1})
 	var busy *batcher.BusyError
 	if !errors.As(err, &busy) || busy.Predicted == 0 {
 		return 0, false

@@ -54,7 +54,8 @@ type TrackReport struct {
 // NewFileReport reports an inspection, and the error that came with it or nil.
 func NewFileReport(i *audioprep.Inspection, err error) *FileReport {
 	r := &FileReport{
-		Bytes: i.Bytes, Container: i.Container, Codec: i.Codec, Decoder: i.Decoder, SampleRate: i.SampleRate, Channels: i.Channels,
+		Bytes: i.Bytes, Container: i.Container, Codec: i.Codec, Decoder: i.Decoder,
+		SampleRate: i.SampleRate, Channels: i.Channels,
 		Track: i.Track, Duration: math.Round(i.Duration.Seconds()*1000) / 1000, Faults: i.Faults,
 	}
 	if r.Faults == nil {

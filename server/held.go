@@ -24,7 +24,8 @@ type heldWindow struct {
 type unholder struct{ model engine.Model }
 
 // Run implements batcher.Runner.
-func (u unholder) Run(ctx context.Context, batch []engine.Window, more func(free int) []engine.Window, done func(engine.Window, error)) {
+func (u unholder) Run(ctx context.Context, batch []engine.Window, more func(free int) []engine.Window,
+	done func(engine.Window, error)) {
 	held := map[engine.Window]engine.Window{}
 	bare := func(windows []engine.Window) []engine.Window {
 		out := make([]engine.Window, len(windows))

@@ -20,9 +20,12 @@ type inference struct {
 // Fields of whisper.cpp's that nothing is done with, since silence and doubtful text
 // are told by the server's own measure here.
 var inferenceIgnored = []string{
-	"offset_n", "max_context", "max_len", "best_of", "beam_size", "audio_ctx", "word_thold", "entropy_thold", "logprob_thold", "no_speech_thold",
-	"debug_mode", "tinydiarize", "split_on_word", "carry_initial_prompt", "suppress_non_speech", "suppress_nst", "no_language_probabilities",
-	"vad", "vad_threshold", "vad_min_speech_duration_ms", "vad_min_silence_duration_ms", "vad_max_speech_duration_s", "vad_speech_pad_ms",
+	"offset_n", "max_context", "max_len", "best_of", "beam_size", "audio_ctx", "word_thold", "entropy_thold",
+	"logprob_thold", "no_speech_thold",
+	"debug_mode", "tinydiarize", "split_on_word", "carry_initial_prompt", "suppress_non_speech", "suppress_nst",
+	"no_language_probabilities",
+	"vad", "vad_threshold", "vad_min_speech_duration_ms", "vad_min_silence_duration_ms",
+	"vad_max_speech_duration_s", "vad_speech_pad_ms",
 	"vad_samples_overlap",
 }
 
@@ -36,7 +39,8 @@ func (c *inference) translate(up *upload, query url.Values, w *warner) error {
 	f.addQuery(query)
 	for _, name := range []string{"offset_t", "duration"} {
 		if v, err := f.text(name); err != nil || v != "" && v != "0" {
-			return badField(name, "unsupported_value", "%s is not supported: files are heard from their start to their end", name)
+			return badField(name, "unsupported_value",
+				"%s is not supported: files are heard from their start to their end", name)
 		}
 	}
 	w.ignored(f, inferenceIgnored...)
@@ -47,7 +51,8 @@ func (c *inference) translate(up *upload, query url.Values, w *warner) error {
 		return err
 	} else if text != "" {
 		if c.step, err = strconv.ParseFloat(text, 64); err != nil || !(c.step >= 0 && c.step <= 1) {
-			return badField("temperature_inc", "invalid_value", "temperature_inc is %s, want a number from 0 to 1", quoted(text))
+			return badField("temperature_inc", "invalid_value",
+				"temperature_inc is %s, want a number from 0 to 1", quoted(text))
 		}
 	}
 	flags := map[string]bool{"token_timestamps": true} // what they are where they are not sent
@@ -79,7 +84,8 @@ func (c *inference) translate(up *upload, query url.Values, w *warner) error {
 	if flags["diarize"] { // which tells speakers by their channel there too
 		set("channels", "separate")
 	}
-	for _, name := range append([]string{"temperature_inc", "translate", "detect_language", "diarize", "no_timestamps", "token_timestamps",
+	for _, name := range append([]string{"temperature_inc", "translate", "detect_language", "diarize",
+		"no_timestamps", "token_timestamps",
 		"offset_t", "duration"}, inferenceIgnored...) {
 		delete(f, name)
 	}
@@ -148,7 +154,8 @@ func (c *inference) render(_ *http.Request, t *Transcript, v *wishes) (string, [
 	}
 	all := verbose(t.Result, t.Duration, t.Task, Detail{Segments: true})
 	language := engine.LanguageName(t.Result.Language)
-	out := inferenceTranscript{all.Task, language, all.Duration, all.Text, make([]inferenceSegment, len(*all.Segments)), language}
+	out := inferenceTranscript{all.Task, language, all.Duration, all.Text,
+		make([]inferenceSegment, len(*all.Segments)), language}
 	times := newClock(t.Duration)
 	for i, s := range *all.Segments {
 		out.Segments[i] = inferenceSegment{
@@ -157,7 +164,8 @@ func (c *inference) render(_ *http.Request, t *Transcript, v *wishes) (string, [
 		}
 		for _, w := range t.Result.Segments[i].Words {
 			start, end := times.span(w.Start, w.End)
-			out.Segments[i].Words = append(out.Segments[i].Words, inferenceWord{w.Text, start, end, finite(w.Probability)})
+			out.Segments[i].Words = append(out.Segments[i].Words,
+				inferenceWord{w.Text, start, end, finite(w.Probability)})
 		}
 	}
 	text, err := marshal(out)

@@ -43,10 +43,12 @@ type delay struct {
 
 // newOffice opens for business: jobs that are left from before run.
 func newOffice(s *Server, store *jobs.Store) *office {
-	o := &office{server: s, store: store, running: map[string]*jobRun{}, later: map[string]delay{}, freed: make(chan struct{}, 1)}
+	o := &office{server: s, store: store, running: map[string]*jobRun{}, later: map[string]delay{},
+		freed: make(chan struct{}, 1)}
 	o.stopped, o.stop = context.WithCancelCause(context.Background())
 	o.deliverer = &jobs.Deliverer{
-		Store: store, Client: s.fetcher.Client(), Keys: s.cfg.WebhookKeys, Message: o.webhookMessage, Attempted: o.noteWebhook,
+		Store: store, Client: s.fetcher.Client(), Keys: s.cfg.WebhookKeys, Message: o.webhookMessage,
+		Attempted: o.noteWebhook,
 	}
 	s.metrics.watchJobs(store)
 	o.work.Go(func() { o.deliverer.Run(o.stopped) })

@@ -19,7 +19,8 @@ func (s *Server) postJob(_ http.ResponseWriter, r *http.Request) (*reply, error)
 }
 
 func (s *Server) jobsOff() *apiError {
-	e := &apiError{status: http.StatusNotImplemented, code: "jobs_off", retry: retryNever, message: "this server takes no jobs: send the request without"}
+	e := &apiError{status: http.StatusNotImplemented, code: "jobs_off", retry: retryNever,
+		message: "this server takes no jobs: send the request without"}
 	if s.cfg.JobsOff != "" {
 		e.message = "this server takes no jobs, " + s.cfg.JobsOff + ": send the request without"
 	}
@@ -32,7 +33,8 @@ func (o *office) accept(r *http.Request, d dialect) (*reply, error) {
 	s := o.server
 	key := r.Header.Get("Idempotency-Key")
 	if len(key) > maxKeyBytes {
-		return nil, badField("Idempotency-Key", "too_long", "the header Idempotency-Key has %d bytes, at most %d are taken", len(key), maxKeyBytes)
+		return nil, badField("Idempotency-Key", "too_long",
+			"the header Idempotency-Key has %d bytes, at most %d are taken", len(key), maxKeyBytes)
 	}
 	owner := s.owner(r)
 	if j, ok := o.store.Find(owner, key); ok {
@@ -208,7 +210,8 @@ func jobRefused(err error) error {
 		return &apiError{status: http.StatusTooManyRequests, code: "queue_full", retry: retrySoon, cause: err,
 			message: "as many jobs wait as this server holds: try again after the seconds that Retry-After says"}
 	case errors.Is(err, jobs.ErrInFlight):
-		return &apiError{status: http.StatusConflict, code: "key_in_use", param: "Idempotency-Key", retry: retrySoon, cause: err,
+		return &apiError{status: http.StatusConflict, code: "key_in_use", param: "Idempotency-Key",
+			retry: retrySoon, cause: err,
 			message: "a job with the same Idempotency-Key is being accepted just now: try again after the seconds that Retry-After says"}
 	case errors.Is(err, jobs.ErrClosed):
 		return stopping(err)

@@ -54,7 +54,8 @@ func (s *Server) jobEvents(w http.ResponseWriter, r *http.Request, j *jobs.Job) 
 	}
 	after, err := jobs.ParseEventNumber(seen)
 	if err != nil || after > j.Events {
-		s.fail(w, r, badField("Last-Event-ID", "invalid_value", "Last-Event-ID is %s, want the id of one of the job's events, of which there are %d", quoted(seen), j.Events))
+		s.fail(w, r, badField("Last-Event-ID", "invalid_value",
+			"Last-Event-ID is %s, want the id of one of the job's events, of which there are %d", quoted(seen), j.Events))
 		return
 	}
 	if seen != "" && j.State.Over() && after == j.Events {

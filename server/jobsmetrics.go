@@ -25,7 +25,8 @@ func newJobMetrics(m *metrics) jobMetrics {
 		webhooks:     counter(m, "webhook_attempts_total", "Calls of webhooks, by what came of them.", "outcome"),
 		fetches:      counter(m, "fetches_total", "Files that were to be got by URL, by what came of it.", "outcome"),
 		fetchBytes:   counter(m, "fetch_bytes_total", "Bytes of files got by URL.").WithLabelValues(),
-		fetchSeconds: histogram(m, "fetch_seconds", "Time to get a file by URL.", secondsBuckets).WithLabelValues().(prometheus.Histogram),
+		fetchSeconds: histogram(m, "fetch_seconds", "Time to get a file by URL.",
+			secondsBuckets).WithLabelValues().(prometheus.Histogram),
 	}
 }
 
@@ -48,9 +49,11 @@ type jobsCollector struct{ store *jobs.Store }
 
 var (
 	jobsDesc      = prometheus.NewDesc(namespace+"_jobs", "Jobs that are kept, by state.", []string{"state"}, nil)
-	jobsBytesDesc = prometheus.NewDesc(namespace+"_jobs_bytes", "Bytes on disk of all jobs, audio and results.", nil, nil)
+	jobsBytesDesc = prometheus.NewDesc(namespace+"_jobs_bytes",
+		"Bytes on disk of all jobs, audio and results.", nil, nil)
 	jobsLimitDesc = prometheus.NewDesc(namespace+"_jobs_limit_bytes", "Bytes on disk that all jobs may take.", nil, nil)
-	hooksDesc     = prometheus.NewDesc(namespace+"_webhooks_pending", "Webhooks that are to be called, again or for the first time.", nil, nil)
+	hooksDesc     = prometheus.NewDesc(namespace+"_webhooks_pending",
+		"Webhooks that are to be called, again or for the first time.", nil, nil)
 )
 
 func (c jobsCollector) Describe(ch chan<- *prometheus.Desc) {

@@ -76,7 +76,8 @@ func newWebhookReport(h *jobs.Hook) *webhookReport {
 		return nil
 	}
 	r := &webhookReport{
-		ID: h.ID, Status: h.State, Attempts: h.Attempts, NextAttempt: unix(h.Next), LastError: nullable(h.Error), DeliveredAt: unix(h.Delivered),
+		ID: h.ID, Status: h.State, Attempts: h.Attempts, NextAttempt: unix(h.Next), LastError: nullable(h.Error),
+		DeliveredAt: unix(h.Delivered),
 	}
 	if h.Status != 0 {
 		r.LastStatus = &h.Status
@@ -98,9 +99,10 @@ func (o *office) report(j *jobs.Job) *jobReport {
 	at := "/v1/jobs/" + j.ID
 	r := &jobReport{
 		ID: j.ID, Object: "transcription.job", Status: j.State, Model: j.Model,
-		CreatedAt: j.Created.Unix(), StartedAt: unix(j.Started), FinishedAt: unix(j.Finished), ExpiresAt: unix(o.store.Expires(j)),
-		Progress: progressReport{roundSeconds(j.Heard), roundSeconds(j.Length)},
-		Error:    newWireFailure(j.Failure), Webhook: newWebhookReport(j.Hook),
+		CreatedAt: j.Created.Unix(), StartedAt: unix(j.Started), FinishedAt: unix(j.Finished),
+		ExpiresAt: unix(o.store.Expires(j)),
+		Progress:  progressReport{roundSeconds(j.Heard), roundSeconds(j.Length)},
+		Error:     newWireFailure(j.Failure), Webhook: newWebhookReport(j.Hook),
 		URL: at, Events: at + "/events", Answer: at + "/result",
 	}
 	if !j.State.Over() {

@@ -17,7 +17,8 @@ func encodeTranscript(t *Transcript) ([]byte, error) {
 	result.Segments = slices.Clone(result.Segments)
 	for i := range result.Segments {
 		s := &result.Segments[i]
-		s.AvgLogProb, s.CompressionRatio, s.NoSpeechProb = finite(s.AvgLogProb), finite(s.CompressionRatio), finite(s.NoSpeechProb)
+		s.AvgLogProb, s.CompressionRatio, s.NoSpeechProb = finite(s.AvgLogProb),
+			finite(s.CompressionRatio), finite(s.NoSpeechProb)
 	}
 	c.Result = &result
 	return json.Marshal(&c)
@@ -77,7 +78,8 @@ func (o *office) outcome(r *http.Request, j *jobs.Job) (*reply, error) {
 		f := j.Failure
 		return nil, &apiError{status: f.Status, code: f.Code, param: f.Param, message: f.Message, retry: retryNever}
 	case jobs.Cancelled:
-		return nil, &apiError{status: http.StatusGone, code: "job_cancelled", message: "the job was cancelled: there is no result", retry: retryNever}
+		return nil, &apiError{status: http.StatusGone, code: "job_cancelled",
+			message: "the job was cancelled: there is no result", retry: retryNever}
 	}
 	answer, err := o.result(r, j)
 	if err != nil {
@@ -106,7 +108,8 @@ func (o *office) result(r *http.Request, j *jobs.Job) (*reply, error) {
 	}
 	for name, values := range asked {
 		if !slices.Contains(formFields, name) {
-			return nil, badField(name, "unknown_parameter", "%s is no parameter of a result: want response_format, timestamp_granularities[] or include[]", quoted(name))
+			return nil, badField(name, "unknown_parameter",
+				"%s is no parameter of a result: want response_format, timestamp_granularities[] or include[]", quoted(name))
 		}
 		shown[name] = values
 	}
@@ -119,10 +122,12 @@ func (o *office) result(r *http.Request, j *jobs.Job) (*reply, error) {
 			"the job was made without the times of words: send timestamp_granularities[]=word with it")
 	}
 	if wishes.choice != had.choice {
-		return nil, badField("response_format", "unsupported_value", "the job was made with its channels mixed: send channels=separate with it")
+		return nil, badField("response_format", "unsupported_value",
+			"the job was made with its channels mixed: send channels=separate with it")
 	}
 	if wishes.logProbs && !had.logProbs {
-		return nil, badField("include[]", "unsupported_value", "the job was made without log-probabilities: send include[]=logprobs with it")
+		return nil, badField("include[]", "unsupported_value",
+			"the job was made without log-probabilities: send include[]=logprobs with it")
 	}
 	wishes.warnings = had.warnings
 	return present(t, wishes, d)

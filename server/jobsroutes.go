@@ -66,7 +66,8 @@ func (s *Server) listJobs(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	filter := jobs.Filter{Owned: s.cfg.Keys != nil, Owner: s.owner(r), State: jobs.State(query.Get("status"))}
 	if filter.State != "" && !slices.Contains(jobs.States(), filter.State) {
-		s.fail(w, r, badField("status", "invalid_value", "status is %s, want one of %v", quoted(string(filter.State)), jobs.States()))
+		s.fail(w, r, badField("status", "invalid_value", "status is %s, want one of %v",
+			quoted(string(filter.State)), jobs.States()))
 		return
 	}
 	page := defaultPage
@@ -81,7 +82,8 @@ func (s *Server) listJobs(w http.ResponseWriter, r *http.Request) {
 	if after := query.Get("after"); after != "" {
 		j, err := s.jobs.store.Get(after)
 		if err != nil || filter.Owned && j.Owner != filter.Owner {
-			s.fail(w, r, badField("after", "invalid_value", "after is %s, want the id of a job in the list", quoted(after)))
+			s.fail(w, r, badField("after", "invalid_value",
+				"after is %s, want the id of a job in the list", quoted(after)))
 			return
 		}
 		filter.Before = j.Seq
@@ -195,6 +197,6 @@ func (o *office) noteWebhook(j *jobs.Job) {
 	if h.State == jobs.HookFailed {
 		line = o.server.log.Warn()
 	}
-	line.Str("job", j.ID).Str("webhook", h.ID).Str("outcome", outcome).Int("attempts", h.Attempts).Int("status", h.Status).Str("error", h.Error).
-		Msg("webhook")
+	line.Str("job", j.ID).Str("webhook", h.ID).Str("outcome", outcome).Int("attempts", h.Attempts).
+		Int("status", h.Status).Str("error", h.Error).Msg("webhook")
 }

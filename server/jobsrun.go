@@ -125,7 +125,8 @@ func (run *jobRun) input(wishes *wishes) (Input, error) {
 	if err != nil {
 		return Input{}, err
 	}
-	in := Input{Model: model, Choice: wishes.choice, Options: wishes.options, Caller: run.job.Caller, Charged: run.begun.Measured}
+	in := Input{Model: model, Choice: wishes.choice, Options: wishes.options, Caller: run.job.Caller,
+		Charged: run.begun.Measured}
 	if info, ok := s.models.Known(model); ok && !info.Prompts {
 		in.Options.Prompt = ""
 	}
@@ -268,13 +269,14 @@ func (run *jobRun) finish(t *Transcript, d dialect) error {
 func (run *jobRun) fail(err error) error {
 	s, e := run.office.server, explain(err)
 	failure := jobs.Failure{Status: e.status, Type: e.kind(), Code: e.code, Param: e.param, Message: e.message}
-	if err := run.office.store.Fail(run.job.ID, failure, [][]byte{jobEvent{Type: eventFailed, Error: newWireFailure(&failure)}.bytes()}); err != nil {
+	if err := run.office.store.Fail(run.job.ID, failure,
+		[][]byte{jobEvent{Type: eventFailed, Error: newWireFailure(&failure)}.bytes()}); err != nil {
 		return err
 	}
 	s.metrics.countError(e)
 	s.metrics.countJobEnd(jobs.Failed)
-	s.log.Warn().Str("job", run.job.ID).Str("caller", run.job.Caller).Int("status", e.status).Str("code", e.code).Str("param", e.param).
-		AnErr("error", e).Msg("job failed")
+	s.log.Warn().Str("job", run.job.ID).Str("caller", run.job.Caller).Int("status", e.status).
+		Str("code", e.code).Str("param", e.param).AnErr("error", e).Msg("job failed")
 	return nil
 }
 
@@ -291,8 +293,10 @@ func (run *jobRun) hopeless(err error) bool {
 	switch {
 	case errors.As(err, &busy) && busy.Limit == batcher.LimitDeadline:
 		return true
-	case errors.As(err, &busy), errors.As(err, &storage), errors.As(err, &full), errors.As(err, &corrupt), run.failed != nil,
-		errors.Is(err, batcher.ErrQueueFull), errors.Is(err, batcher.ErrClosed), errors.Is(err, engine.ErrRegistryClosed), errors.Is(err, batcher.ErrFatal):
+	case errors.As(err, &busy), errors.As(err, &storage), errors.As(err, &full),
+		errors.As(err, &corrupt), run.failed != nil,
+		errors.Is(err, batcher.ErrQueueFull), errors.Is(err, batcher.ErrClosed),
+		errors.Is(err, engine.ErrRegistryClosed), errors.Is(err, batcher.ErrFatal):
 		return false
 	case errors.Is(err, errCrashes):
 		return true

@@ -17,7 +17,8 @@ type object struct {
 func newObject(path string, raw json.RawMessage) (object, error) {
 	o := object{path: path}
 	if err := json.Unmarshal(raw, &o.members); err != nil {
-		return o, badField(strings.TrimSuffix(path, "."), "invalid_type", "%s is not an object", strings.TrimSuffix(path, "."))
+		return o, badField(strings.TrimSuffix(path, "."), "invalid_type", "%s is not an object",
+			strings.TrimSuffix(path, "."))
 	}
 	return o, nil
 }

@@ -70,7 +70,8 @@ func newMetrics(loaded func() []engine.ModelInfo) *metrics {
 	m := &metrics{registry: prometheus.NewRegistry()}
 
 	m.requests = counter(m, "http_requests_total", "Requests answered.", "route", "method", "status")
-	m.requestSeconds = histogram(m, "http_request_seconds", "Time from a request's header to its answer's end.", secondsBuckets, "route")
+	m.requestSeconds = histogram(m, "http_request_seconds",
+		"Time from a request's header to its answer's end.", secondsBuckets, "route")
 	m.inFlight = gauge(m, "http_requests_in_flight", "Requests under way.").WithLabelValues()
 	m.pending = gauge(m, "transcriptions_pending", "Transcriptions under way, uploads included.").WithLabelValues()
 	m.rejections = counter(m, "rejections_total", "Requests answered with an error, by its code.", "code")
@@ -81,20 +82,28 @@ func newMetrics(loaded func() []engine.ModelInfo) *metrics {
 	m.spooled = counter(m, "uploads_spooled_total", "Uploads that went to a file.").WithLabelValues()
 	m.audioSeconds = counter(m, "audio_seconds_total", "Audio transcribed, silence included.", "model", "lane")
 	m.skippedSeconds = counter(m, "audio_skipped_seconds_total", "Audio taken for silence and not run.", "model")
-	m.decodeSeconds = histogram(m, "decode_seconds", "Time to decode an upload and cut it, waiting for a place included.", secondsBuckets, "lane")
+	m.decodeSeconds = histogram(m, "decode_seconds",
+		"Time to decode an upload and cut it, waiting for a place included.", secondsBuckets, "lane")
 
-	m.queueSeconds = histogram(m, "queue_seconds", "Wait from arrival in a lane to the first batch.", secondsBuckets, "model", "lane")
-	m.computeSeconds = histogram(m, "compute_seconds", "Time that batches with a request's windows ran.", secondsBuckets, "model", "lane")
-	m.turnsWaited = histogram(m, "turns_waited", "Turns of either lane that a request saw before its own.", []float64{0, 1, 2, 3, 5, 8, 13, 21, 34, 55}, "lane")
-	m.batchWindows = histogram(m, "batch_windows", "Windows in a batch.", []float64{1, 2, 3, 4, 6, 8, 10, 12, 16, 24, 32, 64}, "model", "lane")
-	m.batchFill = histogram(m, "batch_fill_ratio", "Windows in a batch over its places.", []float64{.1, .2, .3, .4, .5, .6, .7, .8, .9, 1}, "model", "lane")
+	m.queueSeconds = histogram(m, "queue_seconds", "Wait from arrival in a lane to the first batch.",
+		secondsBuckets, "model", "lane")
+	m.computeSeconds = histogram(m, "compute_seconds", "Time that batches with a request's windows ran.",
+		secondsBuckets, "model", "lane")
+	m.turnsWaited = histogram(m, "turns_waited", "Turns of either lane that a request saw before its own.",
+		[]float64{0, 1, 2, 3, 5, 8, 13, 21, 34, 55}, "lane")
+	m.batchWindows = histogram(m, "batch_windows", "Windows in a batch.",
+		[]float64{1, 2, 3, 4, 6, 8, 10, 12, 16, 24, 32, 64}, "model", "lane")
+	m.batchFill = histogram(m, "batch_fill_ratio", "Windows in a batch over its places.",
+		[]float64{.1, .2, .3, .4, .5, .6, .7, .8, .9, 1}, "model", "lane")
 	m.batchSeconds = histogram(m, "batch_seconds", "Time that a batch ran.", secondsBuckets, "model", "lane")
-	m.batchAudio = counter(m, "batch_cost_seconds_total", "Cost of the requests in all batches, in seconds of audio, each counted whole.", "model", "lane")
+	m.batchAudio = counter(m, "batch_cost_seconds_total",
+		"Cost of the requests in all batches, in seconds of audio, each counted whole.", "model", "lane")
 	m.failedWindows = counter(m, "failed_windows_total", "Windows that ended with an error.", "model")
 	m.turnSeconds = histogram(m, "turn_seconds", "Length of a lane's turn.", secondsBuckets, "lane")
 	m.owed = gauge(m, "owed_clips", "Clips that were owed a place when the last turn began.", "model")
 	m.costCap = gauge(m, "cost_cap_seconds", "Most audio that a clip turn takes.", "model")
-	m.promoted = counter(m, "promoted_clips_total", "Clips that went before cheaper ones because of their age.", "model")
+	m.promoted = counter(m, "promoted_clips_total",
+		"Clips that went before cheaper ones because of their age.", "model")
 	m.joined = counter(m, "joined_windows_total", "Windows that joined a batch while it ran.", "model")
 	m.backfilled = counter(m, "backfilled_windows_total", "Windows that ran in the other lane's batch.", "model")
 
@@ -102,9 +111,12 @@ func newMetrics(loaded func() []engine.ModelInfo) *metrics {
 	m.liveEnded = counter(m, "live_sessions_ended_total", "Live sessions that ended, by what ended them.", "reason")
 	m.liveAudioSeconds = counter(m, "live_audio_seconds_total", "Sound that live sessions were sent.").WithLabelValues()
 	m.liveTurns = counter(m, "live_turns_total", "Turns of live sessions, by what became of them.", "outcome")
-	m.livePartials = counter(m, "live_partials_total", "Transcriptions of unfinished turns, by whether they had text to show.", "outcome")
-	m.liveFirstSeconds = histogram(m, "live_first_text_seconds", "Time from the beginning of a turn's speech to its first text.", liveBuckets).WithLabelValues()
-	m.liveFinalSeconds = histogram(m, "live_final_seconds", "Time from the end of a turn to its transcript.", liveBuckets).WithLabelValues()
+	m.livePartials = counter(m, "live_partials_total",
+		"Transcriptions of unfinished turns, by whether they had text to show.", "outcome")
+	m.liveFirstSeconds = histogram(m, "live_first_text_seconds",
+		"Time from the beginning of a turn's speech to its first text.", liveBuckets).WithLabelValues()
+	m.liveFinalSeconds = histogram(m, "live_final_seconds", "Time from the end of a turn to its transcript.",
+		liveBuckets).WithLabelValues()
 
 	m.ready = gauge(m, "ready", "1 once every model is warm, until the server stops.").WithLabelValues()
 	m.jobMetrics = newJobMetrics(m)
@@ -131,7 +143,8 @@ func gauge(m *metrics, name, help string, labels ...string) *prometheus.GaugeVec
 }
 
 func histogram(m *metrics, name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}, labels)
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help,
+		Buckets: buckets}, labels)
 	m.registry.MustRegister(h)
 	return h
 }
@@ -140,8 +153,10 @@ func histogram(m *metrics, name, help string, buckets []float64, labels ...strin
 type loadedCollector struct{ loaded func() []engine.ModelInfo }
 
 var (
-	loadedDesc = prometheus.NewDesc(namespace+"_model_loaded", "1 for each model that is loaded, with its device.", []string{"model", "device"}, nil)
-	weightDesc = prometheus.NewDesc(namespace+"_model_weight_bytes", "Bytes of a loaded model's weights on its device.", []string{"model", "device"}, nil)
+	loadedDesc = prometheus.NewDesc(namespace+"_model_loaded", "1 for each model that is loaded, with its device.",
+		[]string{"model", "device"}, nil)
+	weightDesc = prometheus.NewDesc(namespace+"_model_weight_bytes", "Bytes of a loaded model's weights on its device.",
+		[]string{"model", "device"}, nil)
 )
 
 func (c loadedCollector) Describe(ch chan<- *prometheus.Desc) {
@@ -152,7 +167,8 @@ func (c loadedCollector) Describe(ch chan<- *prometheus.Desc) {
 func (c loadedCollector) Collect(ch chan<- prometheus.Metric) {
 	for _, info := range c.loaded() {
 		ch <- prometheus.MustNewConstMetric(loadedDesc, prometheus.GaugeValue, 1, info.Name, info.Device)
-		ch <- prometheus.MustNewConstMetric(weightDesc, prometheus.GaugeValue, float64(info.WeightBytes), info.Name, info.Device)
+		ch <- prometheus.MustNewConstMetric(weightDesc, prometheus.GaugeValue,
+			float64(info.WeightBytes), info.Name, info.Device)
 	}
 }
 
@@ -164,7 +180,8 @@ func (m *metrics) countRequest(route, method string, status int, took time.Durat
 // knownMethod keeps a client from inventing label values.
 func knownMethod(method string) string {
 	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodOptions:
 		return method
 	}
 	return "other"

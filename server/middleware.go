@@ -55,7 +55,8 @@ func (s *Server) observe(next http.Handler) http.Handler {
 			v := recover()
 			if v != nil && v != http.ErrAbortHandler {
 				s.metrics.panics.Inc()
-				s.log.Error().Str("id", rec.id).Interface("panic", v).Bytes("stack", debug.Stack()).Msg("handler panicked")
+				s.log.Error().Str("id", rec.id).Interface("panic", v).Bytes("stack", debug.Stack()).
+					Msg("handler panicked")
 				if ww.Status() == 0 {
 					s.fail(ww, r, &apiError{status: http.StatusInternalServerError, code: "internal_error",
 						message: "something went wrong in the server: its log has the reason under this answer's x-request-id"})
@@ -117,5 +118,5 @@ func (w debugWriter) Write(p []byte) (int, error) {
 
 // boundWriting gives the client its time to read the answer that is written next.
 func (s *Server) boundWriting(w http.ResponseWriter) {
-	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout)) // recorders in tests can't, and needn't
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout)) // a test's recorder can't
 }

@@ -83,7 +83,8 @@ func (s *Server) modelObjects() []modelObject {
 	careful, ok2 := families["whisper"]
 	if ok1 && ok2 {
 		list = append(list, modelObject{ID: AutoModel, Object: "model", Created: s.started.Unix(), OwnedBy: "hark", Hark: modelState{
-			Loaded: loaded[quick.Name] && loaded[careful.Name], Family: "parakeet, whisper", Device: careful.Device, Languages: careful.Languages,
+			Loaded: loaded[quick.Name] && loaded[careful.Name], Family: "parakeet, whisper", Device: careful.Device,
+			Languages:  careful.Languages,
 			Translates: careful.Translates, WordTimes: true, Prompts: true,
 		}})
 	}

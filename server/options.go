@@ -93,7 +93,8 @@ func (v *wishes) leaveQuery(query url.Values) error {
 	}
 	named := strings.Join(names[:min(len(names), maxNamed)], " ")
 	if v.strict {
-		return badField(names[0], "unknown_parameter", "with strict=true nothing may be ignored, and this path reads no query parameters: send %s as fields of the form", named)
+		return badField(names[0], "unknown_parameter",
+			"with strict=true nothing may be ignored, and this path reads no query parameters: send %s as fields of the form", named)
 	}
 	v.warn("query parameters are ignored, this path reads fields of the form: %s", named)
 	return nil
@@ -152,8 +153,10 @@ func (v *wishes) parseFormat(f fields, d dialect) error {
 		v.format = JSON
 	case format == "":
 		v.format = VerboseJSON
-	case format == TSV && d.openAI, format == DiarizedJSON && d.openAI && d.task == engine.Translate, !slices.Contains(Formats(), format):
-		return badField("response_format", "invalid_value", "response_format is %s, want json, verbose_json, diarized_json, text, srt or vtt", quoted(name))
+	case format == TSV && d.openAI, format == DiarizedJSON && d.openAI && d.task == engine.Translate,
+		!slices.Contains(Formats(), format):
+		return badField("response_format", "invalid_value",
+			"response_format is %s, want json, verbose_json, diarized_json, text, srt or vtt", quoted(name))
 	default:
 		v.format = format
 	}
@@ -169,7 +172,8 @@ func (v *wishes) parseGranularities(f fields, d dialect) error {
 		case "segment":
 			v.segments = true
 		default:
-			return badField(name+"[]", "invalid_value", "timestamp_granularities[] is %s, want word or segment", quoted(g))
+			return badField(name+"[]", "invalid_value",
+				"timestamp_granularities[] is %s, want word or segment", quoted(g))
 		}
 	}
 	if v.format != VerboseJSON {
@@ -193,7 +197,8 @@ func (v *wishes) parseLanguage(f fields, d dialect) error {
 	var codes []string
 	if several := f.list("languages"); len(several) > 0 {
 		if name != "" {
-			return badField("languages[]", "conflicting_values", "language and languages[] exclude each other: send one of them")
+			return badField("languages[]", "conflicting_values",
+				"language and languages[] exclude each other: send one of them")
 		}
 		for _, l := range several {
 			code, ok := engine.ParseLanguage(l)
@@ -230,7 +235,8 @@ func (v *wishes) parsePrompt(f fields, d dialect) error {
 		return err
 	}
 	if len(prompt) > maxPromptBytes {
-		return badField("prompt", "too_long", "the prompt has %d bytes, at most %d are taken", len(prompt), maxPromptBytes)
+		return badField("prompt", "too_long", "the prompt has %d bytes, at most %d are taken",
+			len(prompt), maxPromptBytes)
 	}
 	if !utf8.ValidString(prompt) {
 		return badField("prompt", "invalid_value", "the prompt is not valid UTF-8")
@@ -243,7 +249,8 @@ func (v *wishes) parsePrompt(f fields, d dialect) error {
 func (v *wishes) parseKeywords(f fields, d dialect) error {
 	for _, word := range f.rawList("keywords") {
 		if strings.ContainsAny(word, "<>\r\n") {
-			return badField("keywords", "invalid_value", "the keyword %s holds <, > or a line break: send each keyword by itself, without them", quoted(word))
+			return badField("keywords", "invalid_value",
+				"the keyword %s holds <, > or a line break: send each keyword by itself, without them", quoted(word))
 		}
 	}
 	v.options.Keywords = f.list("keywords")
@@ -292,7 +299,8 @@ func (v *wishes) parseStream(f fields, d dialect) error {
 func (v *wishes) parseSpeakers(f fields, d dialect) error {
 	for _, name := range []string{"known_speaker_names", "known_speaker_references"} {
 		if len(f.list(name)) > 0 {
-			return badField(name+"[]", "unsupported_parameter", "%s[] needs a model that knows people by their voices, which this server has not: channels=separate tells the channels of a file apart", name)
+			return badField(name+"[]", "unsupported_parameter",
+				"%s[] needs a model that knows people by their voices, which this server has not: channels=separate tells the channels of a file apart", name)
 		}
 	}
 	return nil
@@ -315,7 +323,8 @@ func (v *wishes) parseOwn(f fields, d dialect) (err error) {
 	}
 	ms, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || ms <= 0 || ms > maxDeadline.Milliseconds() {
-		return badField("deadline_ms", "invalid_value", "deadline_ms is %s, want whole milliseconds from 1 to %d", quoted(text), maxDeadline.Milliseconds())
+		return badField("deadline_ms", "invalid_value", "deadline_ms is %s, want whole milliseconds from 1 to %d",
+			quoted(text), maxDeadline.Milliseconds())
 	}
 	v.deadline = time.Duration(ms) * time.Millisecond
 	return nil
@@ -330,7 +339,8 @@ func parseChoice(f fields) (c Choice, err error) {
 	if track != "" {
 		n, err := strconv.Atoi(track)
 		if err != nil || n < 0 {
-			return c, badField("track", "invalid_value", "track is %s, want the number of an audio track: 1 is the file's first", quoted(track))
+			return c, badField("track", "invalid_value",
+				"track is %s, want the number of an audio track: 1 is the file's first", quoted(track))
 		}
 		c.Track = n
 	}
@@ -343,7 +353,8 @@ func parseChoice(f fields) (c Choice, err error) {
 	case "separate":
 		c.Separate = true
 	default:
-		return c, badField("channels", "invalid_value", "channels is %s, want mix or separate: each channel a speaker", quoted(channels))
+		return c, badField("channels", "invalid_value",
+			"channels is %s, want mix or separate: each channel a speaker", quoted(channels))
 	}
 	return c, nil
 }

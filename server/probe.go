@@ -24,7 +24,8 @@ func (s *Server) probe(ctx context.Context, up *upload, c Choice) (time.Duration
 
 // probe decodes the beginning of audio, a clip at most, to find out what is wrong with it, and returns how long it is:
 // for a recording a guess, by how much of the file's bytes its beginning took.
-func (t *Transcriber) probe(ctx context.Context, audio *spoolReader, c Choice, bytes int64) (length time.Duration, err error) {
+func (t *Transcriber) probe(ctx context.Context, audio *spoolReader, c Choice,
+	bytes int64) (length time.Duration, err error) {
 	const clip = maxClipSamples * time.Second / engine.SampleRate
 	limit := clip
 	if t.cfg.MaxDuration > 0 {

@@ -65,7 +65,8 @@ func queued(waiters []batcher.Waiter, now time.Time, line bool) []queuedReport {
 	out := make([]queuedReport, len(waiters))
 	for i, w := range waiters {
 		out[i] = queuedReport{
-			Cost: w.CostMillis, Waited: inMillis(now.Sub(w.Since)), Predicted: inMillis(w.Predicted), Owed: w.Owed, Started: w.Started,
+			Cost: w.CostMillis, Waited: inMillis(now.Sub(w.Since)), Predicted: inMillis(w.Predicted),
+			Owed: w.Owed, Started: w.Started,
 		}
 		if line {
 			out[i].Position = i + 1

@@ -78,11 +78,13 @@ func (s *Server) checkHandshake(r *http.Request) (*liveSettings, error) {
 	}
 	if !s.originAllowed(r) {
 		return nil, &apiError{status: http.StatusForbidden, code: "origin_not_allowed", retry: retryNever,
-			message: "pages of " + quoted(r.Header.Get("Origin")) + " may not use this server: whoever runs it can allow them"}
+			message: "pages of " + quoted(r.Header.Get("Origin")) +
+				" may not use this server: whoever runs it can allow them"}
 	}
 	query := r.URL.Query()
 	if intent := query.Get("intent"); intent != "" && intent != "transcription" {
-		return nil, badField("intent", "invalid_value", "intent is %s, want transcription: this server transcribes, and does not converse", quoted(intent))
+		return nil, badField("intent", "invalid_value",
+			"intent is %s, want transcription: this server transcribes, and does not converse", quoted(intent))
 	}
 	settings := newLiveSettings()
 	model := query.Get("model")
@@ -120,7 +122,8 @@ func hasToken(h http.Header, name, token string) bool {
 
 // wantsBeta reports whether a client speaks the API as it was before it left beta: other names of events and fields.
 func wantsBeta(r *http.Request) bool {
-	return hasToken(r.Header, "OpenAI-Beta", "realtime=v1") || hasToken(r.Header, "Sec-WebSocket-Protocol", realtimeBetaProtocol)
+	return hasToken(r.Header, "OpenAI-Beta", "realtime=v1") ||
+		hasToken(r.Header, "Sec-WebSocket-Protocol", realtimeBetaProtocol)
 }
 
 // originAllowed reports whether the page that a browser names may connect. Browsers don't keep

@@ -31,7 +31,8 @@ const (
 func (l *liveLink) hear(message []byte) error {
 	var e clientEvent
 	if err := json.Unmarshal(message, &e); err != nil {
-		l.refuse(&apiError{status: 400, code: "invalid_json", message: "the message is not an event: want a JSON object with a type"}, "")
+		l.refuse(&apiError{status: 400, code: "invalid_json",
+			message: "the message is not an event: want a JSON object with a type"}, "")
 		return nil
 	}
 	err := l.do(&e)
@@ -61,7 +62,8 @@ func (l *liveLink) do(e *clientEvent) error {
 	case commitEvent:
 		err := l.session.Commit()
 		if errors.Is(err, live.ErrNothing) {
-			return badField("", "input_audio_buffer_commit_empty", "there is nothing to commit: no sound came since the last item, or no speech where turns are found")
+			return badField("", "input_audio_buffer_commit_empty",
+				"there is nothing to commit: no sound came since the last item, or no speech where turns are found")
 		}
 		return err
 	case clearEvent:
@@ -71,7 +73,8 @@ func (l *liveLink) do(e *clientEvent) error {
 		return badField("type", "missing_required_parameter", "the event has no type")
 	}
 	known := []string{updateEvent, betaUpdateEvent, appendEvent, commitEvent, clearEvent}
-	return badField("type", "invalid_value", "the event's type is %s, which this server does not know: want %s", quoted(e.Type), strings.Join(known, ", "))
+	return badField("type", "invalid_value", "the event's type is %s, which this server does not know: want %s",
+		quoted(e.Type), strings.Join(known, ", "))
 }
 
 // decodeBase64 takes both alphabets, with padding and without.

@@ -182,12 +182,14 @@ func committedEvents(e live.Committed, beta bool) []any {
 	if beta {
 		return append(events, itemEvent{newEvent("conversation.item.created"), previous, item})
 	}
-	return append(events, itemEvent{newEvent("conversation.item.added"), previous, item}, itemEvent{newEvent("conversation.item.done"), previous, item})
+	return append(events, itemEvent{newEvent("conversation.item.added"), previous, item},
+		itemEvent{newEvent("conversation.item.done"), previous, item})
 }
 
 // newEventError is an error as events have it, about the client's event of that id, if it has one.
 func newEventError(e *apiError, id string) eventError {
-	return eventError{Type: e.kind(), Code: nullable(e.code), Message: e.message, Param: nullable(e.param), EventID: nullable(id)}
+	return eventError{Type: e.kind(), Code: nullable(e.code), Message: e.message,
+		Param: nullable(e.param), EventID: nullable(id)}
 }
 
 // tokenLogprobs gives how sure a model was of each token. One that is not whole characters is shown as its bytes say.

@@ -58,7 +58,8 @@ func newLiveLink(s *Server, conn *websocket.Conn, settings *liveSettings, beta b
 	l := &liveLink{
 		server: s, conn: conn, caller: caller, settings: settings,
 		id: "sess_" + strings.ToLower(rand.Text()), expires: time.Now().Add(s.cfg.MaxLiveTime),
-		out: make(chan []byte, maxUnreadEvents), heard: make(chan struct{}, 1), ended: make(chan struct{}), quiet: make(chan struct{}),
+		out: make(chan []byte, maxUnreadEvents), heard: make(chan struct{}, 1), ended: make(chan struct{}),
+		quiet: make(chan struct{}),
 	}
 	l.tally.metrics, l.tally.id = s.metrics, l.id
 	l.beta.Store(beta)
@@ -130,7 +131,8 @@ func linkEnding(err error) ending {
 	switch code := websocket.CloseStatus(err); {
 	case errors.Is(err, websocket.ErrMessageTooBig):
 		return ending{reason: "message_too_big", code: websocket.StatusMessageTooBig}
-	case code == websocket.StatusNormalClosure || code == websocket.StatusGoingAway || code == websocket.StatusNoStatusRcvd:
+	case code == websocket.StatusNormalClosure || code == websocket.StatusGoingAway ||
+		code == websocket.StatusNoStatusRcvd:
 		return ending{reason: "client_closed", code: websocket.StatusNormalClosure}
 	}
 	return ending{reason: "link_lost", code: websocket.StatusNormalClosure}
@@ -152,7 +154,8 @@ func (l *liveLink) watch() {
 				message: fmt.Sprintf("nothing was sent for %v: connect again when there is sound", cfg.LiveIdleTimeout)}})
 		case <-over.C:
 			l.end(ending{reason: "expired", code: websocket.StatusNormalClosure, finish: true, err: &apiError{status: 400, code: "session_expired",
-				message: fmt.Sprintf("the session has lasted %v, the longest that this server lets one: connect again", cfg.MaxLiveTime)}})
+				message: fmt.Sprintf("the session has lasted %v, the longest that this server lets one: connect again",
+					cfg.MaxLiveTime)}})
 		case <-l.server.live.stop:
 			l.end(ending{reason: "stopping", code: websocket.StatusGoingAway, finish: true, err: stopping(nil)})
 		case <-l.server.cutCtx.Done():

@@ -54,7 +54,8 @@ func (p *liveParser) session(o object) error {
 		return err
 	}
 	if kind != "" && kind != "transcription" {
-		return badField("session.type", "invalid_value", "session.type is %s, want transcription: this server transcribes, and does not converse", quoted(kind))
+		return badField("session.type", "invalid_value",
+			"session.type is %s, want transcription: this server transcribes, and does not converse", quoted(kind))
 	}
 	if err := p.include(o); err != nil {
 		return err
@@ -108,7 +109,8 @@ func (p *liveParser) include(o object) error {
 	p.settings.logprobs = false
 	for _, what := range list {
 		if what != logprobsInclude {
-			return badField("session.include", "invalid_value", "session.include has %s, want %s", quoted(what), logprobsInclude)
+			return badField("session.include", "invalid_value", "session.include has %s, want %s",
+				quoted(what), logprobsInclude)
 		}
 		p.settings.logprobs = true
 	}
@@ -141,14 +143,16 @@ func (p *liveParser) format(o object, member string) error {
 	}
 	format, ok := soundFormats[name]
 	if !ok {
-		return badField(f.path+"type", "invalid_value", "%stype is %s, want audio/pcm, audio/pcmu or audio/pcma", f.path, quoted(name))
+		return badField(f.path+"type", "invalid_value",
+			"%stype is %s, want audio/pcm, audio/pcmu or audio/pcma", f.path, quoted(name))
 	}
 	rate := format.rate
 	if err := f.into("rate", &rate, "a whole number"); err != nil {
 		return err
 	}
 	if rate != format.rate && (format.codec != audioprep.RawPCM16 || !slices.Contains(pcmRates, rate)) {
-		return badField(f.path+"rate", "invalid_value", "%srate is %d, want one of 8000, 16000, 24000, 44100, 48000 for audio/pcm, and 8000 for the others", f.path, rate)
+		return badField(f.path+"rate", "invalid_value",
+			"%srate is %d, want one of 8000, 16000, 24000, 44100, 48000 for audio/pcm, and 8000 for the others", f.path, rate)
 	}
 	p.settings.format = soundFormat{format.codec, rate}
 	p.rest(f)
@@ -205,7 +209,8 @@ func (p *liveParser) language(t object, s *transcriptionSettings) error {
 	param := t.path + "language"
 	switch {
 	case s.language != "" && len(names) > 0:
-		return badField(t.path+"languages", "conflicting_values", "language and languages exclude each other: send one of them")
+		return badField(t.path+"languages", "conflicting_values",
+			"language and languages exclude each other: send one of them")
 	case len(names) == 1:
 		s.language, param = names[0], t.path+"languages"
 	case len(names) > 1:
@@ -224,7 +229,8 @@ func (p *liveParser) prompt(t object, s *transcriptionSettings) error {
 		return err
 	}
 	if len(s.prompt) > maxPromptBytes {
-		return badField(t.path+"prompt", "too_long", "the prompt has %d bytes, at most %d are taken", len(s.prompt), maxPromptBytes)
+		return badField(t.path+"prompt", "too_long", "the prompt has %d bytes, at most %d are taken",
+			len(s.prompt), maxPromptBytes)
 	}
 	return nil
 }
@@ -235,7 +241,8 @@ func (p *liveParser) keywords(t object, s *transcriptionSettings) error {
 	}
 	for _, word := range s.keywords {
 		if strings.ContainsAny(word, "<>\r\n") {
-			return badField(t.path+"keywords", "invalid_value", "the keyword %s holds <, > or a line break: send each keyword by itself, without them", quoted(word))
+			return badField(t.path+"keywords", "invalid_value",
+				"the keyword %s holds <, > or a line break: send each keyword by itself, without them", quoted(word))
 		}
 	}
 	return nil
@@ -246,7 +253,8 @@ func (p *liveParser) delay(t object, s *transcriptionSettings) error {
 		return err
 	}
 	if _, ok := delays[s.delay]; !ok {
-		return badField(t.path+"delay", "invalid_value", "%sdelay is %s, want minimal, low, medium, high or xhigh", t.path, quoted(s.delay))
+		return badField(t.path+"delay", "invalid_value",
+			"%sdelay is %s, want minimal, low, medium, high or xhigh", t.path, quoted(s.delay))
 	}
 	return nil
 }
@@ -276,12 +284,14 @@ func (p *liveParser) turnDetection(o object) error {
 	case "semantic_vad":
 		silence, ok := eagerSilence[eagerness]
 		if !ok {
-			return badField(t.path+"eagerness", "invalid_value", "%seagerness is %s, want low, medium, high or auto", t.path, quoted(eagerness))
+			return badField(t.path+"eagerness", "invalid_value", "%seagerness is %s, want low, medium, high or auto",
+				t.path, quoted(eagerness))
 		}
 		turns.Silence = silence
 		p.warn("%stype is server_vad: this server has no semantic_vad, and ends a turn after %v of silence", t.path, silence)
 	default:
-		return badField(t.path+"type", "invalid_value", "%stype is %s, want server_vad, or null instead of the object", t.path, quoted(kind))
+		return badField(t.path+"type", "invalid_value",
+			"%stype is %s, want server_vad, or null instead of the object", t.path, quoted(kind))
 	}
 	if err := t.number("threshold", &turns.Threshold, 0, 1); err != nil {
 		return err

@@ -64,7 +64,8 @@ func (s *Server) newSecret(text []byte, caller *access.Caller, now time.Time) (*
 	}
 	o, err := newObject("", text)
 	if err != nil {
-		return nil, &apiError{status: http.StatusBadRequest, code: "malformed_body", message: "the body is not a JSON object"}
+		return nil, &apiError{status: http.StatusBadRequest, code: "malformed_body",
+			message: "the body is not a JSON object"}
 	}
 	lasts, err := secretTime(o)
 	if err != nil {
@@ -89,13 +90,15 @@ func (s *Server) newSecret(text []byte, caller *access.Caller, now time.Time) (*
 	}
 	value, err := s.secrets.New(secret, now)
 	if errors.Is(err, access.ErrTooManySecrets) {
-		return nil, &apiError{status: http.StatusTooManyRequests, code: "too_many_secrets", retry: retryNever, cause: err,
+		return nil, &apiError{status: http.StatusTooManyRequests, code: "too_many_secrets",
+			retry: retryNever, cause: err,
 			message: "as many client secrets are good as this server keeps: use those, or wait until some have expired"}
 	}
 	if err != nil {
 		return nil, err
 	}
-	out := &wireSecret{Value: value, ExpiresAt: secret.Expires.Unix(), Session: settings.wire("sess_"+strings.ToLower(rand.Text()), secret.Expires, false)}
+	out := &wireSecret{Value: value, ExpiresAt: secret.Expires.Unix(),
+		Session: settings.wire("sess_"+strings.ToLower(rand.Text()), secret.Expires, false)}
 	if warnings = append(warnings, p.warnings...); len(warnings) > 0 {
 		out.Hark = &wireNotes{warnings}
 	}
@@ -113,7 +116,8 @@ func secretTime(o object) (time.Duration, error) {
 		return 0, err
 	}
 	if anchor != "" && anchor != "created_at" {
-		return 0, badField("expires_after.anchor", "invalid_value", "expires_after.anchor is %s, want created_at", quoted(anchor))
+		return 0, badField("expires_after.anchor", "invalid_value",
+			"expires_after.anchor is %s, want created_at", quoted(anchor))
 	}
 	if err := after.number("seconds", &seconds, minSecretSeconds, maxSecretSeconds); err != nil {
 		return 0, err

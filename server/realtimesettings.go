@@ -35,10 +35,12 @@ type soundFormat struct {
 // The formats, by their names now and in beta. 16-bit PCM may also have another rate: OpenAI takes 24 kHz only.
 var (
 	soundFormats = map[string]soundFormat{
-		"audio/pcm": {audioprep.RawPCM16, 24000}, "audio/pcmu": {audioprep.RawMuLaw, 8000}, "audio/pcma": {audioprep.RawALaw, 8000},
+		"audio/pcm": {audioprep.RawPCM16, 24000}, "audio/pcmu": {audioprep.RawMuLaw, 8000},
+		"audio/pcma": {audioprep.RawALaw, 8000},
 	}
 	betaFormats = map[string]soundFormat{
-		"pcm16": soundFormats["audio/pcm"], "g711_ulaw": soundFormats["audio/pcmu"], "g711_alaw": soundFormats["audio/pcma"],
+		"pcm16": soundFormats["audio/pcm"], "g711_ulaw": soundFormats["audio/pcmu"],
+		"g711_alaw": soundFormats["audio/pcma"],
 	}
 	pcmRates = []int{8000, 16000, 24000, 44100, 48000}
 )
@@ -61,7 +63,8 @@ const (
 )
 
 // eagerSilence is the pause that ends a turn for each "eagerness" of semantic_vad, which this server has not.
-var eagerSilence = map[string]time.Duration{"low": time.Second, "medium": defaultSilence, "auto": defaultSilence, "high": 250 * time.Millisecond}
+var eagerSilence = map[string]time.Duration{"low": time.Second, "medium": defaultSilence, "auto": defaultSilence,
+	"high": 250 * time.Millisecond}
 
 // delays are how much is spoken between two looks at a turn for each "delay": the
 // longer, the less work, and the later the text.
@@ -161,7 +164,8 @@ type betaInput struct {
 
 // wire is how settings look in events.
 func (v *liveSettings) wire(id string, expires time.Time, beta bool) *wireSession {
-	s := &wireSession{Type: "transcription", ID: id, Object: "realtime.transcription_session", ExpiresAt: expires.Unix()}
+	s := &wireSession{Type: "transcription", ID: id, Object: "realtime.transcription_session",
+		ExpiresAt: expires.Unix()}
 	if v.logprobs {
 		s.Include = []string{logprobsInclude}
 	}
@@ -174,7 +178,8 @@ func (v *liveSettings) wire(id string, expires time.Time, beta bool) *wireSessio
 		turns = &wireTurns{"server_vad", t.Threshold, t.Padding.Milliseconds(), t.Silence.Milliseconds()}
 	}
 	if beta {
-		s.betaInput = &betaInput{Format: v.format.nameIn(betaFormats), Transcription: transcription, TurnDetection: turns}
+		s.betaInput = &betaInput{Format: v.format.nameIn(betaFormats),
+			Transcription: transcription, TurnDetection: turns}
 	} else {
 		format := wireFormat{v.format.nameIn(soundFormats), v.format.rate}
 		s.Audio = &wireAudio{wireInput{Format: format, Transcription: transcription, TurnDetection: turns}}

@@ -31,7 +31,8 @@ func (t *liveTranscriber) Transcribe(ctx context.Context, r live.Request) (*engi
 	if info, ok := s.models.Known(r.Text.Model); ok && !info.Prompts {
 		o.Prompt = "" // which the model takes none of
 	}
-	done, err := s.transcriber.Transcribe(ctx, Input{Model: r.Text.Model, Samples: r.Samples, Options: o, Caller: t.caller})
+	done, err := s.transcriber.Transcribe(ctx, Input{Model: r.Text.Model, Samples: r.Samples,
+		Options: o, Caller: t.caller})
 	if errors.Is(err, batcher.ErrQueueFull) {
 		return nil, fmt.Errorf("%w: %w", live.ErrBusy, err)
 	}
@@ -119,7 +120,8 @@ func (t *liveTally) end(reason string, heard time.Duration) {
 func (t *liveTally) log(line *zerolog.Event) *zerolog.Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	line = line.Str("session", t.id).Str("ended", t.reason).Float64("audio_s", t.heard.Seconds()).Int("turns", t.turns).Int("failed_turns", t.failed).Int("partials", t.partials)
+	line = line.Str("session", t.id).Str("ended", t.reason).Float64("audio_s", t.heard.Seconds()).
+		Int("turns", t.turns).Int("failed_turns", t.failed).Int("partials", t.partials)
 	if t.firsts > 0 {
 		line = line.Float64("first_text_ms", inMillis(t.first/time.Duration(t.firsts)))
 	}

@@ -41,7 +41,8 @@ func speakerLetter(speaker string) string {
 
 func renderDiarized(res *engine.Result, duration float64, task engine.Task) ([]byte, error) {
 	c := newClock(duration)
-	return marshal(diarizedTranscript{taskName(task), c.duration, res.Text(), diarizedSegments(res.Segments, 0, c), durationUsage(c)})
+	return marshal(diarizedTranscript{taskName(task), c.duration, res.Text(),
+		diarizedSegments(res.Segments, 0, c), durationUsage(c)})
 }
 
 // diarizedSegments are segments behind so many others.
@@ -50,7 +51,8 @@ func diarizedSegments(segments []engine.Segment, before int, c clock) []diarized
 	for i := range segments {
 		s := &segments[i]
 		start, end := c.span(s.Start, s.End)
-		list[i] = diarizedSegment{segmentType, segmentID(before + i), start, end, strings.TrimSpace(s.Text), speakerLetter(s.Speaker)}
+		list[i] = diarizedSegment{segmentType, segmentID(before + i), start, end, strings.TrimSpace(s.Text),
+			speakerLetter(s.Speaker)}
 	}
 	return list
 }

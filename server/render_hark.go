@@ -76,7 +76,8 @@ func renderHark(t *Transcript, detail Detail) ([]byte, error) {
 		Compute:     inMillis(t.Compute),
 		TurnsWaited: t.TurnsWaited,
 		Coverage:    coverage{audio, heard, floorMillis(audio - heard)},
-		Audio:       audioReport{t.Audio.Container, t.Audio.Codec, t.Audio.Decoder, t.Audio.SampleRate, t.Audio.Channels, faults},
+		Audio: audioReport{t.Audio.Container, t.Audio.Codec, t.Audio.Decoder, t.Audio.SampleRate,
+			t.Audio.Channels, faults},
 	}})
 }
 

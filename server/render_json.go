@@ -36,7 +36,8 @@ func languages(code string, task engine.Task) []jsonLanguage {
 }
 
 func renderJSON(res *engine.Result, duration float64, task engine.Task, detail Detail) ([]byte, error) {
-	t := jsonTranscript{Text: res.Text(), Languages: languages(res.Language, task), Usage: durationUsage(newClock(duration))}
+	t := jsonTranscript{Text: res.Text(), Languages: languages(res.Language, task),
+		Usage: durationUsage(newClock(duration))}
 	if detail.LogProbs {
 		t.LogProbs = logProbs(res.Segments)
 	}
@@ -174,7 +175,8 @@ func jsonWords(res *engine.Result, c clock) []jsonWord {
 	for i := range res.Segments {
 		for _, w := range res.Segments[i].Words {
 			start, end := c.span(w.Start, w.End)
-			list = append(list, jsonWord{Word: strings.TrimSpace(w.Text), Start: start, End: end, Speaker: res.Segments[i].Speaker})
+			list = append(list, jsonWord{Word: strings.TrimSpace(w.Text), Start: start, End: end,
+				Speaker: res.Segments[i].Speaker})
 		}
 	}
 	return list

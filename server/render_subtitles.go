@@ -40,7 +40,8 @@ func cues(res *engine.Result, duration float64) []cue {
 			continue
 		}
 		start, end := c.span(s.Start, s.End)
-		list = append(list, cue{inWholeMillis(start), inWholeMillis(end), speakerName(s.Speaker), strings.Join(lines, "\n")})
+		list = append(list, cue{inWholeMillis(start), inWholeMillis(end), speakerName(s.Speaker),
+			strings.Join(lines, "\n")})
 	}
 	return list
 }

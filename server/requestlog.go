@@ -80,7 +80,8 @@ func (t *Transcript) log(line *zerolog.Event) *zerolog.Event {
 	return line.Str("model", t.Model.Name).Str("device", t.Model.Device).Stringer("lane", t.Lane).
 		Float64("audio_s", t.Duration).Float64("heard_s", t.Heard).
 		Str("container", t.Audio.Container).Str("codec", t.Audio.Codec).
-		Float64("decode_ms", inMillis(t.Decode)).Float64("queue_ms", inMillis(t.Queue)).Float64("compute_ms", inMillis(t.Compute)).
+		Float64("decode_ms", inMillis(t.Decode)).Float64("queue_ms", inMillis(t.Queue)).
+		Float64("compute_ms", inMillis(t.Compute)).
 		Int("tokens", countTokens(t))
 }
 

@@ -32,7 +32,8 @@ func (s *Server) routes() http.Handler {
 	r.With(s.withSecret, s.limited).Get("/v1/realtime", s.realtime)
 	// Other servers' calls, with their errors.
 	r.With(withErrors(otherForms["/inference"]), s.authenticated, s.limited).Post("/inference", s.adapted(newInference))
-	r.With(withErrors(otherForms["/v1/listen"]), s.authenticated, s.limited).Post("/v1/listen", s.adapted(s.newDeepgram))
+	r.With(withErrors(otherForms["/v1/listen"]), s.authenticated, s.limited).Post("/v1/listen",
+		s.adapted(s.newDeepgram))
 	r.Group(func(r chi.Router) { // for callers
 		r.Use(s.authenticated)
 		r.Get("/v1/models", s.listModels)
@@ -55,7 +56,8 @@ var otherForms = map[string]errorForm{"/inference": inferenceError, "/v1/listen"
 
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 	s.failUnread(w, r, &apiError{status: http.StatusNotFound, code: "unknown_path",
-		message: fmt.Sprintf("there is no %s %s: transcriptions are POST /v1/audio/transcriptions or /v1/transcribe", shown(r.Method), quoted(r.URL.Path))})
+		message: fmt.Sprintf("there is no %s %s: transcriptions are POST /v1/audio/transcriptions or /v1/transcribe",
+			shown(r.Method), quoted(r.URL.Path))})
 }
 
 func (s *Server) methodNotAllowed(routes chi.Routes) http.HandlerFunc {

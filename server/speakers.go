@@ -28,7 +28,8 @@ type strand struct {
 
 // add plans a job, gives it back what is known of its windows, and says what is left to
 // be paid for, out of a number of samples.
-func (s *series) add(model engine.Model, channel int, spans []engine.Span, o engine.Options, samples int) (p *strand, cost int64, err error) {
+func (s *series) add(model engine.Model, channel int, spans []engine.Span, o engine.Options,
+	samples int) (p *strand, cost int64, err error) {
 	job, err := model.NewJob(s.audio.Channels[channel], spans, o)
 	if err != nil || len(spans) == 0 {
 		return nil, 0, err

@@ -85,7 +85,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, d dialect, up *u
 }
 
 // hearInto transcribes an input and logs the events of that, and its end, also if it panics.
-func (s *Server) hearInto(ctx context.Context, log *eventLog, in Input, up *upload, v *wishes, d dialect, free func()) (t *Transcript, err error) {
+func (s *Server) hearInto(ctx context.Context, log *eventLog, in Input, up *upload, v *wishes, d dialect,
+	free func()) (t *Transcript, err error) {
 	defer func() {
 		if t == nil && err == nil {
 			err = errPanicked

@@ -120,7 +120,8 @@ func parseEventID(text string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return 0, badField("Last-Event-ID", "invalid_value", "Last-Event-ID is %s, want the id of an event of this stream", quoted(text))
+		return 0, badField("Last-Event-ID", "invalid_value",
+			"Last-Event-ID is %s, want the id of an event of this stream", quoted(text))
 	}
 	return n, nil
 }

@@ -196,7 +196,8 @@ func (t *Transcriber) open(ctx context.Context, in Input, model engine.ModelInfo
 }
 
 // hear has a model transcribe what was prepared.
-func (t *Transcriber) hear(ctx context.Context, q *modelQueue, in Input, p *prepared, tr *Transcript) (*engine.Result, error) {
+func (t *Transcriber) hear(ctx context.Context, q *modelQueue, in Input, p *prepared,
+	tr *Transcript) (*engine.Result, error) {
 	h := newHearing(in)
 	defer h.end()
 	s, cost, err := p.plan(h, q.Model(), in)
@@ -213,7 +214,8 @@ func (t *Transcriber) hear(ctx context.Context, q *modelQueue, in Input, p *prep
 }
 
 // run has a model run jobs to their end, in their turn, and adds what that took to tr.
-func (t *Transcriber) run(ctx context.Context, q *modelQueue, in Input, p *prepared, tr *Transcript, s *series, cost int64) error {
+func (t *Transcriber) run(ctx context.Context, q *modelQueue, in Input, p *prepared, tr *Transcript,
+	s *series, cost int64) error {
 	s.settle()
 	if cost == 0 { // all is known
 		return nil

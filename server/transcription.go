@@ -286,7 +286,8 @@ func (u *upload) checkFile() error {
 		return badField("file", "missing_required_parameter",
 			"there is a file in the field %s, but it belongs in the field \"file\"", quoted(u.other[0]))
 	case u.audio == nil:
-		return badField("file", "missing_required_parameter", "there is no file: send the audio in the field \"file\" of a multipart/form-data body, or where it is in the field \"url\"")
+		return badField("file", "missing_required_parameter",
+			"there is no file: send the audio in the field \"file\" of a multipart/form-data body, or where it is in the field \"url\"")
 	case u.audio.length() == 0:
 		return u.refused(badField("file", "empty_audio", "the file is empty: send audio"), audioprep.Info{})
 	}
@@ -323,7 +324,7 @@ func (s *Server) run(ctx context.Context, in Input) (*Transcript, error) {
 	bounded := ctx
 	if !in.Deadline.IsZero() {
 		var cancel context.CancelFunc
-		bounded, cancel = context.WithDeadlineCause(ctx, in.Deadline, batcher.ErrDeadline) // decoding has to end by then too
+		bounded, cancel = context.WithDeadlineCause(ctx, in.Deadline, batcher.ErrDeadline) // also for decoding
 		defer cancel()
 	}
 	t, err := s.transcriber.Transcribe(bounded, in)

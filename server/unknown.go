@@ -12,7 +12,8 @@ const maxNamed = 16
 
 // unknownFields refuses fields that nobody reads. The error's param is the first.
 func unknownFields(names []string) *apiError {
-	return badField(names[0], "unknown_parameter", "with strict=true every field must be known, and these are not: %s", strings.Join(withGuesses(names), ", "))
+	return badField(names[0], "unknown_parameter", "with strict=true every field must be known, and these are not: %s",
+		strings.Join(withGuesses(names), ", "))
 }
 
 // withGuesses are names, each with the one that may have been meant.

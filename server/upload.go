@@ -177,7 +177,8 @@ func readField(part io.Reader, name string, room *int64) (string, error) {
 	*room -= n + int64(len(name))
 	switch {
 	case n > limit || *room < 0:
-		return "", &apiError{status: http.StatusRequestEntityTooLarge, code: "field_too_large", param: shown(name), retry: retryNever,
+		return "", &apiError{status: http.StatusRequestEntityTooLarge, code: "field_too_large",
+			param: shown(name), retry: retryNever,
 			message: fmt.Sprintf("a field may have %s and all together %s; the audio belongs in the field \"file\"",
 				byteSize(maxFieldBytes), byteSize(maxFieldsBytes))}
 	case err != nil && !errors.Is(err, io.EOF):

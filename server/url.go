@@ -44,7 +44,8 @@ func (s *Server) urlOf(ctx context.Context, up *upload) (string, error) {
 func (s *Server) fetch(ctx context.Context, up *upload, url string) error {
 	up.Close() // of an empty body
 	up.decoding = nil
-	up.audio = &spool{dir: s.cfg.SpoolDir, threshold: s.cfg.SpoolThreshold, limit: s.cfg.MaxUploadBytes, share: &s.memory}
+	up.audio = &spool{dir: s.cfg.SpoolDir, threshold: s.cfg.SpoolThreshold,
+		limit: s.cfg.MaxUploadBytes, share: &s.memory}
 	begin := time.Now()
 	file, err := s.fetcher.Fetch(ctx, url, up.audio)
 	up.audio.end(err)
@@ -84,12 +85,15 @@ func fetchFailed(err error, param string) error {
 	case errors.As(err, &status) && status.Status < http.StatusInternalServerError:
 		return badField(param, "url_unreadable", "%v: see that it can be read without a login", status)
 	case errors.As(err, &dns) && dns.IsNotFound: // which asking again doesn't change
-		return badField(param, "url_unreadable", "the URL's host has no address: see that it is spelt right, and known everywhere")
+		return badField(param, "url_unreadable",
+			"the URL's host has no address: see that it is spelt right, and known everywhere")
 	case errors.As(err, &late):
-		return &apiError{status: http.StatusGatewayTimeout, code: "url_timeout", param: param, message: fmt.Sprintf("%v: try again later", late)}
+		return &apiError{status: http.StatusGatewayTimeout, code: "url_timeout", param: param,
+			message: fmt.Sprintf("%v: try again later", late)}
 	case errors.As(err, &status), errors.As(err, &network):
 		return &apiError{status: http.StatusBadGateway, code: "url_unreadable", param: param, cause: err,
-			message: "the file can't be read from its URL, " + plainCause(status, network) + ": see that it is there, or try again later"}
+			message: "the file can't be read from its URL, " + plainCause(status, network) +
+				": see that it is there, or try again later"}
 	}
 	return err
 }

@@ -97,7 +97,8 @@ func looksLikeForm(body *bufio.Reader) bool {
 	start, _ := body.Peek(512)
 	name, _, ok := strings.Cut(string(start), "=")
 	name, err := url.QueryUnescape(name)
-	return ok && err == nil && known(name) && !strings.ContainsFunc(string(start), func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' || r > '~' })
+	return ok && err == nil && known(name) && !strings.ContainsFunc(string(start),
+		func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' || r > '~' })
 }
 
 // readAllFields reads a body that consists of fields.

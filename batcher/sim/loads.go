@@ -41,12 +41,14 @@ func Loads() []Load {
 	return []Load{
 		{Name: "recordings", About: "8 clients with recordings of about 10 minutes", clients: recordings(8, 2)},
 		{Name: "mixed", About: "16 clients with clips, 4 with recordings of 10 minutes", clients: mixed()},
-		{Name: "parakeet-clips", About: "16 clients with clips of about 8 s, on a faster model", clients: clips(16, patience, 7.6, 8.4), device: &parakeet},
+		{Name: "parakeet-clips", About: "16 clients with clips of about 8 s, on a faster model",
+			clients: clips(16, patience, 7.6, 8.4), device: &parakeet},
 		{Name: "clips48-65536", About: "48 clients with clips, 4 with recordings, cap 65 536, clips give up after 120 s", clients: append(clips(48, 120*time.Second, 2, 20), recordings(4, 0)...), cap: 65_536},
 		{Name: "cap180000", About: "mixed at a cap of 180 000", clients: mixed(), cap: 180_000},
 		{Name: "cap16384", About: "mixed at a cap of 16 384", clients: mixed(), cap: 16_384},
 		{Name: "cap4096", About: "mixed at a cap of 4 096", clients: mixed(), cap: 4096},
-		{Name: "bursts", About: "40 clients send a clip at once every minute, 4 have recordings of 10 minutes", clients: append(bursts(40), recordings(4, 0)...)},
+		{Name: "bursts", About: "40 clients send a clip at once every minute, 4 have recordings of 10 minutes",
+			clients: append(bursts(40), recordings(4, 0)...)},
 		{Name: "one-caller-1000", About: "one caller sends 1 000 clips at once, again and again; another sends one at a time", clients: thousand()},
 		{Name: "podcast-among-notes", About: "recordings of 3 hours among notes of 45 s", clients: podcast()},
 	}
@@ -69,7 +71,8 @@ func clips(n int, patient time.Duration, shortest, longest float64) []client {
 	var all []client
 	for i := range n {
 		length := shortest + (longest-shortest)*float64(i)/float64(n-1)
-		all = append(all, client{caller: fmt.Sprintf("clip-%02d", i), lane: batcher.Clips, lengths: []float64{length}, patient: patient})
+		all = append(all, client{caller: fmt.Sprintf("clip-%02d", i), lane: batcher.Clips,
+			lengths: []float64{length}, patient: patient})
 	}
 	return all
 }
@@ -80,7 +83,8 @@ func recordings(n int, shorter float64) []client {
 	var all []client
 	for i := range n {
 		length := 600 - shorter*float64(i)
-		all = append(all, client{caller: fmt.Sprintf("recording-%d", i), lane: batcher.Recordings, lengths: []float64{length}, patient: patience})
+		all = append(all, client{caller: fmt.Sprintf("recording-%d", i), lane: batcher.Recordings,
+			lengths: []float64{length}, patient: patience})
 	}
 	return all
 }
@@ -89,7 +93,8 @@ func recordings(n int, shorter float64) []client {
 func mixed() []client {
 	all := clips(14, patience, 2.4, 3.8)
 	for i, length := range []float64{17, 25} {
-		all = append(all, client{caller: fmt.Sprintf("long-clip-%d", i), lane: batcher.Clips, lengths: []float64{length}, patient: patience})
+		all = append(all, client{caller: fmt.Sprintf("long-clip-%d", i), lane: batcher.Clips,
+			lengths: []float64{length}, patient: patience})
 	}
 	return append(all, recordings(4, 0)...)
 }
@@ -105,15 +110,18 @@ func bursts(n int) []client {
 func thousand() []client {
 	var all []client
 	for i := range 1000 {
-		all = append(all, client{caller: "many", lane: batcher.Clips, lengths: []float64{3 + float64(i%10)}, patient: patience})
+		all = append(all, client{caller: "many", lane: batcher.Clips,
+			lengths: []float64{3 + float64(i%10)}, patient: patience})
 	}
-	return append(all, client{caller: "one", lane: batcher.Clips, lengths: []float64{8}, first: time.Second, patient: patience})
+	return append(all, client{caller: "one", lane: batcher.Clips, lengths: []float64{8},
+		first: time.Second, patient: patience})
 }
 
 func podcast() []client {
 	all := []client{{caller: "podcast", lane: batcher.Recordings, lengths: []float64{3 * 3600}, patient: time.Hour}}
 	for i := range 6 {
-		all = append(all, client{caller: fmt.Sprintf("note-%d", i), lane: batcher.Recordings, lengths: []float64{45}, first: time.Second, patient: patience})
+		all = append(all, client{caller: fmt.Sprintf("note-%d", i), lane: batcher.Recordings, lengths: []float64{45},
+			first: time.Second, patient: patience})
 	}
 	return all
 }

@@ -29,7 +29,8 @@ func Policies() []Policy {
 	return []Policy{
 		{
 			Name: "cost", About: "cheapest first, clips and recordings in one queue, one shared cap of 16 384",
-			config: batcher.Config{Policy: batcher.CostOrder, CostCapMillis: sharedCapMillis, NoAging: true}, whole: true,
+			config: batcher.Config{Policy: batcher.CostOrder, CostCapMillis: sharedCapMillis,
+				NoAging: true}, whole: true,
 		},
 		{
 			Name: "cost-aged", About: "the same, but the oldest goes first once it has waited",

@@ -81,7 +81,8 @@ func (r *Result) batch(b *batcher.Batch[*window], began, ended time.Duration, f 
 	if b.Parts[0].Item.Lane == batcher.Recordings { // a policy with one queue has batches of clips only
 		lane = batcher.Recordings
 	}
-	r.spans = append(r.spans, span{began, ended, lane, b.NumWindows, [2]int{f.Waiting(batcher.Clips), f.Waiting(batcher.Recordings)}})
+	r.spans = append(r.spans, span{began, ended, lane, b.NumWindows,
+		[2]int{f.Waiting(batcher.Clips), f.Waiting(batcher.Recordings)}})
 }
 
 func (r *Result) finish() {
@@ -103,7 +104,8 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 	round := func(v float64) float64 { return math.Round(v*1000) / 1000 }
 	seconds := func(d time.Duration) float64 { return round(d.Seconds()) }
 	of := func(c *Class) class {
-		return class{c.Served, c.TimedOut, seconds(c.Wait(50)), seconds(c.Wait(90)), seconds(c.Wait(99)), seconds(c.Max())}
+		return class{c.Served, c.TimedOut, seconds(c.Wait(50)), seconds(c.Wait(90)),
+			seconds(c.Wait(99)), seconds(c.Max())}
 	}
 	return json.Marshal(struct {
 		Policy     string  `json:"policy"`

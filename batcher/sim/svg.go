@@ -76,7 +76,8 @@ func (r *Result) draw(out io.Writer, top int) {
 		fmt.Fprintf(out, `<polyline points="%s" fill="none" stroke="%s"/>`+"\n", line, laneColours[lane])
 	}
 	axis := queueTop + queueHeight
-	fmt.Fprintf(out, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="#999"/>`+"\n", leftMargin, axis, pictureWidth-10, axis)
+	fmt.Fprintf(out, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="#999"/>`+"\n", leftMargin,
+		axis, pictureWidth-10, axis)
 	for t := time.Duration(0); t <= shown; t += shown / 6 {
 		text(int(x(t))-8, axis+14, "%.0f s", t.Seconds())
 	}

@@ -16,8 +16,9 @@ func WriteTable(w io.Writer, results []*Result) error {
 			if c.Served+c.TimedOut == 0 {
 				continue
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%.1f\t%.1f\t%.1f\t%.1f\t%s\t\n", r.Load, r.Policy, [...]string{"clips", "recordings"}[i],
-				c.Served, c.TimedOut, c.Wait(50).Seconds(), c.Wait(90).Seconds(), c.Wait(99).Seconds(), c.Max().Seconds(), rest)
+			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%.1f\t%.1f\t%.1f\t%.1f\t%s\t\n", r.Load, r.Policy,
+				[...]string{"clips", "recordings"}[i], c.Served, c.TimedOut,
+				c.Wait(50).Seconds(), c.Wait(90).Seconds(), c.Wait(99).Seconds(), c.Max().Seconds(), rest)
 			rest = "\t"
 		}
 	}

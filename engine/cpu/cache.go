@@ -56,7 +56,8 @@ func (d *Device) CachedAttention(dst, qkv engine.Tensor, c engine.Cache, layer, 
 	work := 0
 	for i, r := range rows {
 		if r.Slot < 0 || int(r.Slot) >= cc.slots || r.Position < 0 || int(r.Position) >= cc.length {
-			panic(fmt.Sprintf("cpu: CachedAttention: position %d of slot %d, in %d slots of %d", r.Position, r.Slot, cc.slots, cc.length))
+			panic(fmt.Sprintf("cpu: CachedAttention: position %d of slot %d, in %d slots of %d", r.Position,
+				r.Slot, cc.slots, cc.length))
 		}
 		at := cc.at(layer, int(r.Slot), int(r.Position))
 		kv := t.qkv[i*t.ldx+cc.width:]

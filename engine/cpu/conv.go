@@ -86,5 +86,6 @@ func (t *convTask) block(worker, i int) {
 			}
 		}
 	}
-	kernels.MatMul(t.dst[b.at*t.ldd:], t.ldd, fields, k, b.rows, c.w, 0, c.w.N, kernels.Epilogue{Bias: c.bias, Act: t.act})
+	kernels.MatMul(t.dst[b.at*t.ldd:], t.ldd, fields, k, b.rows, c.w, 0, c.w.N,
+		kernels.Epilogue{Bias: c.bias, Act: t.act})
 }

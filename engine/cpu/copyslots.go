@@ -32,7 +32,8 @@ func (d *Device) CopySlots(c engine.Cache, to, from []int32, lens []int) {
 	for i := range to {
 		s := copyStep{int(to[i]), int(from[i]), lens[i]}
 		if min(s.to, s.from, s.positions) < 0 || max(s.to, s.from) >= cc.slots || s.positions > cc.length {
-			panic(fmt.Sprintf("cpu: CopySlots: %d positions of slot %d to slot %d, in %d slots of %d", s.positions, s.from, s.to, cc.slots, cc.length))
+			panic(fmt.Sprintf("cpu: CopySlots: %d positions of slot %d to slot %d, in %d slots of %d", s.positions,
+				s.from, s.to, cc.slots, cc.length))
 		}
 		if slices.Contains(to[:i], to[i]) {
 			panic(fmt.Sprintf("cpu: CopySlots: two copies to slot %d", s.to))

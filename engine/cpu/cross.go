@@ -81,7 +81,8 @@ func (d *Device) StoreCross(c engine.Cross, layer, slot int, kv engine.Tensor) {
 
 // CrossAttention lets each row attend to everything stored in its slot. Rows of one slot
 // that lie side by side, as a beam's do, are done together, so that keys and values are read once for them.
-func (d *Device) CrossAttention(dst, q engine.Tensor, c engine.Cross, layer int, slots []int32, probs engine.Tensor, heads []int) {
+func (d *Device) CrossAttention(dst, q engine.Tensor, c engine.Cross, layer int, slots []int32,
+	probs engine.Tensor, heads []int) {
 	cc := c.(*cross)
 	m := len(slots)
 	need("CrossAttention", "q", q, m, cc.width)
@@ -151,5 +152,6 @@ func (t *crossTask) block(worker, i int) {
 	if at := t.probRows[h]; at >= 0 {
 		probs = t.probs[(at+b.row)*t.ldp:]
 	}
-	kv.attend(t.dst[b.row*t.ldd+h*dh:], t.ldd, t.q[b.row*t.ldq+h*dh:], t.ldq, b.rows, t.scale, worker, t.scratch, t.works, probs, t.ldp)
+	kv.attend(t.dst[b.row*t.ldd+h*dh:], t.ldd, t.q[b.row*t.ldq+h*dh:], t.ldq, b.rows, t.scale, worker,
+		t.scratch, t.works, probs, t.ldp)
 }

@@ -50,7 +50,8 @@ func (d *Device) Embed(dst engine.Tensor, tokens engine.Linear, ids []int32, t e
 	l, tab := tokens.(*linear), t.(*table)
 	need("Embed", "dst", dst, len(ids), l.k)
 	if len(positions) != len(ids) || tab.cols != l.k {
-		panic(fmt.Sprintf("cpu: Embed: %d ids of width %d, %d positions of width %d", len(ids), l.k, len(positions), tab.cols))
+		panic(fmt.Sprintf("cpu: Embed: %d ids of width %d, %d positions of width %d", len(ids), l.k,
+			len(positions), tab.cols))
 	}
 	data := floats(dst)
 	for i, id := range ids {

@@ -25,8 +25,10 @@ func (c *depthwise) Channels() int { return c.channels }
 
 // NewDepthwise copies a convolution's weights.
 func (d *Device) NewDepthwise(w, bias []float32, channels, kernel int) (engine.Depthwise, error) {
-	if channels < 1 || kernel < 1 || kernel%2 == 0 || len(w) != channels*kernel || bias != nil && len(bias) != channels {
-		return nil, fmt.Errorf("cpu: depthwise convolution of %d channels and kernel %d: %d weights and %d biases", channels, kernel, len(w), len(bias))
+	if channels < 1 || kernel < 1 || kernel%2 == 0 || len(w) != channels*kernel ||
+		bias != nil && len(bias) != channels {
+		return nil, fmt.Errorf("cpu: depthwise convolution of %d channels and kernel %d: %d weights and %d biases",
+			channels, kernel, len(w), len(bias))
 	}
 	c := &depthwise{engine.Transposed(w, 1, channels, kernel), make([]float32, channels), channels, kernel}
 	copy(c.bias, bias)

@@ -30,7 +30,8 @@ func (kv *headKV) Len() int {
 }
 
 // attend lets queries attend, see [kernels.Attention].
-func (kv *headKV) attend(dst []float32, ldd int, q []float32, ldq, rows int, scale float32, worker int, s scratch, w works, probs []float32, ldp int) {
+func (kv *headKV) attend(dst []float32, ldd int, q []float32, ldq, rows int, scale float32, worker int, s scratch,
+	w works, probs []float32, ldp int) {
 	if kv.bytes {
 		kernels.AttentionI8(dst, ldd, q, ldq, rows, &kv.i8, scale, w[worker], probs, ldp)
 		return

@@ -116,7 +116,8 @@ func (d *Device) NormLinear(dst, normed, x engine.Tensor, n engine.Norm, w engin
 }
 
 // linear is Linear of an x that is there, or that the norm is to make.
-func (d *Device) linear(dst, x engine.Tensor, norm *normTask, l *linear, act engine.Activation, residual engine.Tensor) {
+func (d *Device) linear(dst, x engine.Tensor, norm *normTask, l *linear, act engine.Activation,
+	residual engine.Tensor) {
 	need("Linear", "x", x, x.Rows, l.k)
 	need("Linear", "dst", dst, x.Rows, l.n)
 	if x.Rows == 0 {

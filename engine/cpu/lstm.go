@@ -18,7 +18,8 @@ func (l *lstm) Shape() (in, hidden int) { return l.in, l.hidden }
 // NewLSTM packs a layer of an LSTM.
 func (d *Device) NewLSTM(wih, whh, bias []float32, in, hidden int) (engine.LSTM, error) {
 	if in < 1 || hidden < 1 || len(wih) != 4*hidden*in || len(whh) != 4*hidden*hidden || len(bias) != 4*hidden {
-		return nil, fmt.Errorf("cpu: LSTM of %d inputs and %d states: %d and %d weights, %d biases", in, hidden, len(wih), len(whh), len(bias))
+		return nil, fmt.Errorf("cpu: LSTM of %d inputs and %d states: %d and %d weights, %d biases", in, hidden,
+			len(wih), len(whh), len(bias))
 	}
 	w := make([]float32, 0, len(wih)+len(whh))
 	for n := range 4 * hidden {
@@ -67,7 +68,8 @@ func (d *Device) LSTM(dst, x, h, c engine.Tensor, w engine.LSTM, rows []int32) {
 		copy(row[:l.in], input[i*x.Stride:])
 		copy(row[l.in:], t.h[int(r)*t.ldh:])
 	}
-	d.Linear(engine.NewTensor(&t.gates, m, 4*l.hidden), engine.NewTensor(&t.joined, m, width), l.gates, engine.NoActivation, engine.Tensor{})
+	d.Linear(engine.NewTensor(&t.gates, m, 4*l.hidden), engine.NewTensor(&t.joined, m, width), l.gates,
+		engine.NoActivation, engine.Tensor{})
 	d.pool.run(m, t)
 	t.dst, t.h, t.c = nil, nil, nil
 	d.lstms.put(t)

@@ -60,5 +60,6 @@ func (t *normTask) block(_, i int) { t.run(i*normRows, normRows) }
 
 // run does up to n rows from row r on.
 func (t *normTask) run(r, n int) {
-	kernels.LayerNorm(t.dst[r*t.ldd:], t.ldd, t.x[r*t.ldx:], t.ldx, min(n, t.rows-r), len(t.n.gamma), t.n.gamma, t.n.beta, t.n.eps)
+	kernels.LayerNorm(t.dst[r*t.ldd:], t.ldd, t.x[r*t.ldx:], t.ldx, min(n, t.rows-r), len(t.n.gamma),
+		t.n.gamma, t.n.beta, t.n.eps)
 }

@@ -118,7 +118,8 @@ func (t *relativeTask) attend(worker, h, r int) {
 	u, v := t.bias[h*dh:][:dh], t.bias[t.ldb+h*dh:][:dh]
 	dst, q := t.dst[r*t.ldd+h*dh:], t.qkv[r*t.ldx+h*dh:]
 	if t.bytes {
-		kernels.RelativeAttentionI8(dst, t.ldd, q, t.ldx, n, &head.kv.i8, &head.posI8, first, u, v, t.scale, &t.works[worker])
+		kernels.RelativeAttentionI8(dst, t.ldd, q, t.ldx, n, &head.kv.i8, &head.posI8, first, u, v,
+			t.scale, &t.works[worker])
 		return
 	}
 	s := t.scratch.get(worker, kernels.RelativeAttentionScratch(n, t.rows, dh))

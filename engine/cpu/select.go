@@ -56,7 +56,8 @@ func (d *Device) Select(logits engine.Tensor, rows []engine.Rule, k int) ([]engi
 	}
 	k = min(k, logits.Cols)
 	t := d.selects.get()
-	*t = selectTask{floats(logits), logits.Stride, logits.Cols, append(t.rules[:0], rows...), k, make([]engine.Choice, len(rows))}
+	*t = selectTask{floats(logits), logits.Stride, logits.Cols, append(t.rules[:0], rows...), k,
+		make([]engine.Choice, len(rows))}
 	ids, logProbs := make([]int32, len(rows)*k), make([]float32, len(rows)*k)
 	for i := range t.out {
 		t.out[i] = engine.Choice{IDs: ids[i*k : (i+1)*k : (i+1)*k], LogProbs: logProbs[i*k : (i+1)*k : (i+1)*k]}

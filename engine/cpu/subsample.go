@@ -51,11 +51,14 @@ func (d *Device) NewSubsampling(w engine.SubsamplingWeights) (engine.Subsampling
 		return nil, fmt.Errorf("cpu: %d subsampling stages: at most %d are supported", len(w.Stages), maxStages)
 	}
 	if w.Mels < 1 || c < 1 || len(w.First) != c*taps || len(w.FirstBias) != c {
-		return nil, fmt.Errorf("cpu: subsampling of %d mels to %d channels: %d weights and %d biases", w.Mels, c, len(w.First), len(w.FirstBias))
+		return nil, fmt.Errorf("cpu: subsampling of %d mels to %d channels: %d weights and %d biases", w.Mels, c,
+			len(w.First), len(w.FirstBias))
 	}
-	s := &subsampling{mels: w.Mels, channels: c, first: engine.Transposed(w.First, 1, c, taps), firstBias: slices.Clone(w.FirstBias)}
+	s := &subsampling{mels: w.Mels, channels: c, first: engine.Transposed(w.First, 1, c, taps),
+		firstBias: slices.Clone(w.FirstBias)}
 	for i, st := range w.Stages {
-		if len(st.Depthwise) != c*taps || len(st.DepthwiseBias) != c || len(st.Pointwise) != c*c || len(st.PointwiseBias) != c {
+		if len(st.Depthwise) != c*taps || len(st.DepthwiseBias) != c || len(st.Pointwise) != c*c ||
+			len(st.PointwiseBias) != c {
 			return nil, fmt.Errorf("cpu: subsampling stage %d of %d channels: %d and %d weights, %d and %d biases",
 				i, c, len(st.Depthwise), len(st.Pointwise), len(st.DepthwiseBias), len(st.PointwiseBias))
 		}
@@ -106,7 +109,8 @@ func (d *Device) Subsample(dst, x engine.Tensor, lens []int, s engine.Subsamplin
 
 func (t *subsampleTask) block(worker, i int) {
 	b := t.blocks[i]
-	w := subsampleWalk{s: t.s, item: t.x[min(b.first*t.ldx, len(t.x)):], ld: t.ldx, len: b.len, scratch: t.scratch.get(worker, t.s.scratch())}
+	w := subsampleWalk{s: t.s, item: t.x[min(b.first*t.ldx, len(t.x)):], ld: t.ldx, len: b.len,
+		scratch: t.scratch.get(worker, t.s.scratch())}
 	layers := len(t.s.stages)
 	for n, from := layers-1, b.from; n >= 0; n-- {
 		from = max(0, 2*from-1)
@@ -158,7 +162,8 @@ func (w *subsampleWalk) row(layer, r int, dst []float32) {
 	s, st, freqs := w.s, &w.s.stages[layer-1], w.s.frequencies(layer)
 	sums := w.scratch[len(w.scratch)-s.frequencies(0)*s.channels:]
 	w.depthwise(layer, r, sums)
-	kernels.MatMul(dst, s.channels, sums, s.channels, freqs, st.pointwise, 0, s.channels, kernels.Epilogue{Bias: st.bias, Act: kernels.ActReLU})
+	kernels.MatMul(dst, s.channels, sums, s.channels, freqs, st.pointwise, 0, s.channels,
+		kernels.Epilogue{Bias: st.bias, Act: kernels.ActReLU})
 }
 
 // rows is how many rows a layer makes of the item.
@@ -191,7 +196,8 @@ func (w *subsampleWalk) depthwise(layer, r int, dst []float32) {
 		lo, hi := inside(f, w.s.frequencies(layer-1))
 		for i := range kernelSide {
 			if p := 2*r - 1 + i; p >= 0 && p < w.rows(layer-1) {
-				kernels.Depthwise(sums, w.kept(layer-1, p)[(2*f-1+lo)*c:], c, st.depthwise[(i*kernelSide+lo)*c:], c, hi-lo)
+				kernels.Depthwise(sums, w.kept(layer-1, p)[(2*f-1+lo)*c:], c,
+					st.depthwise[(i*kernelSide+lo)*c:], c, hi-lo)
 			}
 		}
 	}

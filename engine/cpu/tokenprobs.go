@@ -22,7 +22,8 @@ type probTask struct {
 // among these has none, nor has any in a row that holds something that is no number.
 func (d *Device) TokenProbs(logits engine.Tensor, rows, ids []int32, limit int) ([]float32, error) {
 	if len(rows) != len(ids) || limit < 0 || limit > logits.Cols {
-		panic(fmt.Sprintf("cpu: TokenProbs: %d rows, %d ids, the first %d of %d logits", len(rows), len(ids), limit, logits.Cols))
+		panic(fmt.Sprintf("cpu: TokenProbs: %d rows, %d ids, the first %d of %d logits", len(rows),
+			len(ids), limit, logits.Cols))
 	}
 	t := d.probs.get()
 	t.runs = t.runs[:0]

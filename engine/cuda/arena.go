@@ -19,7 +19,8 @@ type OutOfMemoryError struct {
 }
 
 func (e *OutOfMemoryError) Error() string {
-	return fmt.Sprintf("out of GPU memory: %d MiB were asked for, %d of %d MiB are free", ceilDiv64(e.Want, 1<<20), e.Free>>20, e.Limit>>20)
+	return fmt.Sprintf("out of GPU memory: %d MiB were asked for, %d of %d MiB are free",
+		ceilDiv64(e.Want, 1<<20), e.Free>>20, e.Limit>>20)
 }
 
 // Unwrap says what kind of error it is to those who know devices only.

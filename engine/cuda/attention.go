@@ -29,7 +29,8 @@ func widthFor(op string, widths []headWidth, dh int) headWidth {
 			return w
 		}
 	}
-	panic(fmt.Sprintf("cuda: %s: heads of %d columns: the kernels have at most %d", op, dh, widths[len(widths)-1].columns))
+	panic(fmt.Sprintf("cuda: %s: heads of %d columns: the kernels have at most %d", op, dh,
+		widths[len(widths)-1].columns))
 }
 
 // Attention is self-attention without a mask within each item, and to the more rows
@@ -47,7 +48,8 @@ func (d *Device) Attention(dst, qkv engine.Tensor, lens []int, heads, more int) 
 	d.enter()
 	s := d.stretches(lens, w.queries)
 	args := append(from[:], s.starts, s.cuts, i32(s.items), i32(more), i32(dst.Cols), i32(heads), flt(scoreScale(dh)))
-	d.launch(fmt.Sprint("attention", w.columns, d.working().suffix()), dim3{X: s.count, Y: heads, Z: 1}, along(attentionThreads), 0,
+	d.launch(fmt.Sprint("attention", w.columns, d.working().suffix()), dim3{X: s.count, Y: heads, Z: 1},
+		along(attentionThreads), 0,
 		append(args, to[:]...)...)
 }
 

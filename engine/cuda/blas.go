@@ -68,7 +68,8 @@ func (m *matmul) submit(c *driver.Context, s driver.Stream) error {
 
 func (m *matmul) appendKey(key []byte) []byte {
 	o := &m.operands
-	return appendNumbers(key, keyMatmul, uint64(m.number), uint64(o.Dst), uint64(o.X), uint64(o.W), uint64(o.Bias), uint64(o.Residual))
+	return appendNumbers(key, keyMatmul, uint64(m.number), uint64(o.Dst), uint64(o.X), uint64(o.W),
+		uint64(o.Bias), uint64(o.Residual))
 }
 
 // plans are the shapes of products that were met. A nil plan is for one that cuBLASLt does not do.
@@ -110,7 +111,8 @@ func (d *Device) multiplyBLAS(p *product) bool {
 	d.add(m)
 	if p.act != engine.NoActivation {
 		v := view(p.dst)
-		d.launchPieces("apply", p.dst.Rows, p.dst.Cols, append(v[:], i32(p.dst.Rows), i32(p.dst.Cols), activation(p.act))...)
+		d.launchPieces("apply", p.dst.Rows, p.dst.Cols,
+			append(v[:], i32(p.dst.Rows), i32(p.dst.Cols), activation(p.act))...)
 	}
 	return true
 }

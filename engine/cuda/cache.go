@@ -26,7 +26,8 @@ func (c *cache) parts(layer int) (keys, values driver.DevicePtr) {
 // NewCache makes a self-attention cache.
 func (d *Device) NewCache(layers, slots, length, width int) (engine.Cache, error) {
 	if layers < 1 || slots < 1 || length < 1 || width < 1 {
-		return nil, fmt.Errorf("cuda: cache of %d layers, %d slots, %d positions, %d wide", layers, slots, length, width)
+		return nil, fmt.Errorf("cuda: cache of %d layers, %d slots, %d positions, %d wide",
+			layers, slots, length, width)
 	}
 	b, err := d.Alloc(2 * layers * slots * length * width)
 	if err != nil {
@@ -76,7 +77,8 @@ func (d *Device) attendCached(dst, qkv engine.Tensor, c *cache, layer, heads int
 	from, to := view(qkv), view(dst)
 	keys, values := c.parts(layer)
 	args := append(from[:], at(keys), at(values), i32(c.length), i32(c.width), i32(heads), places, flt(scoreScale(dh)))
-	d.launch(fmt.Sprint("cachedattention", w.columns, d.working().suffix()), dim3{X: heads, Y: dst.Rows, Z: 1}, along(attentionThreads), 0,
+	d.launch(fmt.Sprint("cachedattention", w.columns, d.working().suffix()), dim3{X: heads, Y: dst.Rows, Z: 1},
+		along(attentionThreads), 0,
 		append(args, to[:]...)...)
 }
 
@@ -96,6 +98,7 @@ func (c *cache) places(rows []engine.CacheRow) (places []int32, again bool) {
 // checkPlace panics where there is no such place.
 func (c *cache) checkPlace(slot, position int) {
 	if slot < 0 || slot >= c.slots || position < 0 || position >= c.length {
-		panic(fmt.Sprintf("cuda: CachedAttention: position %d of slot %d, in %d slots of %d", position, slot, c.slots, c.length))
+		panic(fmt.Sprintf("cuda: CachedAttention: position %d of slot %d, in %d slots of %d", position,
+			slot, c.slots, c.length))
 	}
 }

@@ -28,7 +28,8 @@ func (d *Device) CopySlots(c engine.Cache, to, from []int32, lens []int) {
 	for i := range to {
 		s := copyStep{int(to[i]), int(from[i]), lens[i]}
 		if min(s.to, s.from, s.positions) < 0 || max(s.to, s.from) >= cc.slots || s.positions > cc.length {
-			panic(fmt.Sprintf("cuda: CopySlots: %d positions of slot %d to slot %d, in %d slots of %d", s.positions, s.from, s.to, cc.slots, cc.length))
+			panic(fmt.Sprintf("cuda: CopySlots: %d positions of slot %d to slot %d, in %d slots of %d", s.positions,
+				s.from, s.to, cc.slots, cc.length))
 		}
 		if seen[s.to] {
 			panic(fmt.Sprintf("cuda: CopySlots: two copies to slot %d", s.to))
@@ -85,7 +86,8 @@ const (
 // planCopies plans copies, each to a slot of its own. A chain begins at a copy whose source nobody writes to: it's the
 // chain's last. What is left after those are circles.
 func planCopies(copies []copyStep, slots int) *copyPlan {
-	p := &copyPlan{chains: []int32{0}, copies: copies, readers: make([][]int, slots), state: make([]copyState, len(copies))}
+	p := &copyPlan{chains: []int32{0}, copies: copies, readers: make([][]int, slots),
+		state: make([]copyState, len(copies))}
 	written := make([]bool, slots)
 	for i, c := range copies {
 		p.readers[c.from] = append(p.readers[c.from], i)

@@ -22,7 +22,7 @@ type cross struct {
 	layers, slots, length, width, heads int
 	columns                             int // of a head, filled up
 	keys, values                        *buffer
-	scales                              *buffer // of bytes, [layer][slot][keys, values][head][columns]; nil: numbers are of the storage's format
+	scales                              *buffer // of bytes, [layer][slot][keys, values][head][columns]; nil: in the storage's format
 	numberBytes                         int
 	lens                                []int // [layer][slot]
 }
@@ -65,8 +65,9 @@ func (d *Device) NewCross(layers, slots, length, width, heads int) (engine.Cross
 		return nil, fmt.Errorf("cuda: cross-attention cache of %d layers, %d slots, %d positions, %d wide in %d heads",
 			layers, slots, length, width, heads)
 	}
-	c := &cross{layers: layers, slots: slots, length: length, width: width, heads: heads, columns: 64, numberBytes: d.working().bytes(),
-		lens: make([]int, layers*slots)}
+	c := &cross{layers: layers, slots: slots, length: length, width: width, heads: heads, columns: 64,
+		numberBytes: d.working().bytes(),
+		lens:        make([]int, layers*slots)}
 	if width/heads > 64 {
 		c.columns = 128
 	}
@@ -121,8 +122,10 @@ func (d *Device) StoreCross(c engine.Cross, layer, slot int, kv engine.Tensor) {
 	suffix, across := d.working().suffix(), cc.columns/crossColumns
 	args := append(from[:], i32(kv.Rows), i32(cc.width), i32(cc.heads), i32(cc.columns))
 	if cc.scales != nil {
-		d.launch("crossscale"+suffix, dim3{X: across, Y: cc.heads, Z: 2}, along(storeThreads), 0, append(args, at(scales))...)
+		d.launch("crossscale"+suffix, dim3{X: across, Y: cc.heads, Z: 2}, along(storeThreads), 0,
+			append(args, at(scales))...)
 	}
-	d.launch("storecross"+cc.kind()+suffix, dim3{X: ceilDiv(kv.Rows, crossTile), Y: cc.heads, Z: across}, along(storeThreads), 0,
+	d.launch("storecross"+cc.kind()+suffix, dim3{X: ceilDiv(kv.Rows, crossTile), Y: cc.heads, Z: across},
+		along(storeThreads), 0,
 		append(args, i32(cc.room()), at(scales), at(keys), at(values))...)
 }

@@ -14,7 +14,8 @@ type crossWork struct {
 }
 
 // CrossAttention lets each row attend to everything stored in its slot.
-func (d *Device) CrossAttention(dst, q engine.Tensor, c engine.Cross, layer int, slots []int32, probs engine.Tensor, heads []int) {
+func (d *Device) CrossAttention(dst, q engine.Tensor, c engine.Cross, layer int, slots []int32,
+	probs engine.Tensor, heads []int) {
 	cc, m := c.(*cross), len(slots)
 	need("CrossAttention", "q", q, m, cc.width)
 	need("CrossAttention", "dst", dst, m, cc.width)
@@ -34,7 +35,8 @@ func (d *Device) CrossAttention(dst, q engine.Tensor, c engine.Cross, layer int,
 	keys, values, scales := cc.addresses(layer, 0)
 	grid := dim3{X: parts, Y: cc.heads, Z: len(w.groups) / 4}
 
-	args := append(from[:], at(keys), at(values), at(scales), i32(cc.room()), i32(cc.width), i32(cc.heads), groups, flt(scoreScale(dh)), found)
+	args := append(from[:], at(keys), at(values), at(scales), i32(cc.room()), i32(cc.width), i32(cc.heads), groups,
+		flt(scoreScale(dh)), found)
 	d.launch(fmt.Sprint("crossattention", cc.columns, cc.kind(), suffix), grid, along(attentionThreads), 0, args...)
 	args = append([]arg{found, i32(parts), at(scales), i32(cc.width), i32(cc.heads), groups, groupOf}, to[:]...)
 	d.launch("crossjoin"+suffix, dim3{X: cc.heads, Y: m, Z: 1}, along(cc.columns), 0, args...)
@@ -43,9 +45,11 @@ func (d *Device) CrossAttention(dst, q engine.Tensor, c engine.Cross, layer int,
 	}
 	grid.Y = len(chosen)
 	vprobs := view(probs)
-	args = append(from[:], at(keys), at(scales), i32(cc.room()), i32(cc.width), i32(cc.heads), groups, d.stage(chosen), found,
+	args = append(from[:], at(keys), at(scales), i32(cc.room()), i32(cc.width), i32(cc.heads),
+		groups, d.stage(chosen), found,
 		flt(scoreScale(dh)), i32(m))
-	d.launch(fmt.Sprint("crossprobs", cc.columns, cc.kind(), suffix), grid, along(attentionThreads), 0, append(args, vprobs[:]...)...)
+	d.launch(fmt.Sprint("crossprobs", cc.columns, cc.kind(), suffix), grid, along(attentionThreads), 0,
+		append(args, vprobs[:]...)...)
 }
 
 // group puts rows in groups.

@@ -58,7 +58,8 @@ func New(c Config) (*Device, error) {
 		return nil, err
 	}
 	if c.Ordinal < 0 || c.Ordinal >= len(gpus) {
-		return nil, &driver.Refusal{Reason: driver.ErrNoGPU, Detail: fmt.Sprintf("GPU %d was asked for, there are %d", c.Ordinal, len(gpus))}
+		return nil, &driver.Refusal{Reason: driver.ErrNoGPU,
+			Detail: fmt.Sprintf("GPU %d was asked for, there are %d", c.Ordinal, len(gpus))}
 	}
 	gpu := gpus[c.Ordinal]
 	if c.Storage == BF16 && gpu.Capability() < 80 {
@@ -68,7 +69,8 @@ func New(c Config) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{config: c, gpu: gpu, driver: drv, executor: executor, memory: newMemory(executor, c), kernels: newKernelSet(gpu)}
+	m := &machine{config: c, gpu: gpu, driver: drv, executor: executor, memory: newMemory(executor, c),
+		kernels: newKernelSet(gpu)}
 	if err := executor.Do(func(ctx *driver.Context) (err error) { m.stream, err = ctx.NewStream(0); return err }); err != nil {
 		executor.Close()
 		return nil, &driver.Refusal{Reason: driver.ErrUnusable, Detail: gpu.Name, Cause: err}

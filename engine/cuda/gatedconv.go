@@ -24,8 +24,10 @@ func (c *depthwise) Channels() int { return c.channels }
 
 // NewDepthwise brings a convolution to the GPU.
 func (d *Device) NewDepthwise(w, bias []float32, channels, kernel int) (engine.Depthwise, error) {
-	if channels < 1 || kernel < 1 || kernel%2 == 0 || len(w) != channels*kernel || bias != nil && len(bias) != channels {
-		return nil, fmt.Errorf("cuda: depthwise convolution of %d channels and kernel %d: %d weights and %d biases", channels, kernel, len(w), len(bias))
+	if channels < 1 || kernel < 1 || kernel%2 == 0 || len(w) != channels*kernel ||
+		bias != nil && len(bias) != channels {
+		return nil, fmt.Errorf("cuda: depthwise convolution of %d channels and kernel %d: %d weights and %d biases",
+			channels, kernel, len(w), len(bias))
 	}
 	if bias == nil {
 		bias = make([]float32, channels)
@@ -53,8 +55,10 @@ func (d *Device) GatedConv(dst, x engine.Tensor, lens []int, c engine.Depthwise,
 	d.enter()
 	s := d.stretches(lens, gatedRows)
 	shared := (gatedRows + w.kernel - 1) * gatedChannels * f32.bytes()
-	args := append(from[:], s.starts, s.cuts, i32(s.items), at(w.taps), at(w.bias), i32(w.channels), i32(w.kernel), activation(act))
-	d.launch("gatedconv"+d.working().suffix(), dim3{X: s.count, Y: ceilDiv(w.channels, gatedChannels), Z: 1}, along(gatedThreads), shared,
+	args := append(from[:], s.starts, s.cuts, i32(s.items), at(w.taps), at(w.bias), i32(w.channels),
+		i32(w.kernel), activation(act))
+	d.launch("gatedconv"+d.working().suffix(), dim3{X: s.count, Y: ceilDiv(w.channels, gatedChannels), Z: 1},
+		along(gatedThreads), shared,
 		append(args, to[:]...)...)
 }
 

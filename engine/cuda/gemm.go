@@ -93,7 +93,8 @@ func (d *Device) multiplyBy(t *tile, p *product) {
 		panic(fmt.Sprintf("cuda: Linear: %d rows are too many", m))
 	}
 	x, dst, residual := view(p.x), view(p.dst), view(p.residual)
-	args := append(x[:], at(p.w.data.address()), i32(p.w.ld), i32(m), i32(n), i32(p.w.k), at(p.w.bias), activation(p.act))
+	args := append(x[:], at(p.w.data.address()), i32(p.w.ld), i32(m), i32(n), i32(p.w.k),
+		at(p.w.bias), activation(p.act))
 	args = append(append(args, dst[:]...), residual[:]...)
 	d.launch(t.name+d.working().suffix(), grid, along(t.threads), t.shared(), args...)
 }

@@ -75,7 +75,8 @@ func (l *launch) submit(c *driver.Context, s driver.Stream) error {
 }
 
 func (l *launch) appendKey(key []byte) []byte {
-	key = appendNumbers(key, uint64(l.kernel.id), pack(l.grid.X, l.grid.Y), pack(l.grid.Z, l.shared), pack(l.block.X, l.block.Y), uint64(l.block.Z))
+	key = appendNumbers(key, uint64(l.kernel.id), pack(l.grid.X, l.grid.Y), pack(l.grid.Z, l.shared),
+		pack(l.block.X, l.block.Y), uint64(l.block.Z))
 	return appendNumbers(key, l.parameters...)
 }
 

@@ -27,8 +27,10 @@ func (l *lstm) Shape() (in, hidden int) { return l.in, l.hidden }
 
 // NewLSTM brings a layer of an LSTM to the GPU.
 func (d *Device) NewLSTM(wih, whh, bias []float32, in, hidden int) (engine.LSTM, error) {
-	if in < 1 || hidden < 1 || len(wih) != gates*hidden*in || len(whh) != gates*hidden*hidden || len(bias) != gates*hidden {
-		return nil, fmt.Errorf("cuda: LSTM of %d inputs and %d states: %d and %d weights, %d biases", in, hidden, len(wih), len(whh), len(bias))
+	if in < 1 || hidden < 1 || len(wih) != gates*hidden*in || len(whh) != gates*hidden*hidden ||
+		len(bias) != gates*hidden {
+		return nil, fmt.Errorf("cuda: LSTM of %d inputs and %d states: %d and %d weights, %d biases", in, hidden,
+			len(wih), len(whh), len(bias))
 	}
 	w, b := packLSTM(wih, whh, bias, in, hidden)
 	d.mu.Lock()
@@ -91,7 +93,8 @@ func (l *lstm) freshBytes(rows int) int { return rows * l.hidden * f32.bytes() }
 func (d *Device) lstm(dst, x, h, c engine.Tensor, l *lstm, sequences, fresh arg) {
 	vx, vh, vc, to, m, suffix := view(x), view(h), view(c), view(dst), x.Rows, d.working().suffix()
 	args := append(append(vx[:], vh[:]...), vc[:]...)
-	d.launch("lstm"+suffix, dim3{X: ceilDiv(l.hidden, lstmUnits), Y: ceilDiv(m, lstmSequences), Z: 1}, along(lstmThreads), 0,
+	d.launch("lstm"+suffix, dim3{X: ceilDiv(l.hidden, lstmUnits), Y: ceilDiv(m, lstmSequences), Z: 1},
+		along(lstmThreads), 0,
 		append(args, at(l.weights), at(l.bias), i32(l.in), i32(l.hidden), sequences, i32(m), fresh)...)
 	args = append([]arg{fresh, i32(l.hidden), sequences}, vh[:]...)
 	d.launch("lstmstate"+suffix, along(m), along(lstmThreads), 0, append(args, to[:]...)...)

@@ -31,7 +31,8 @@ func (m *logMel) Bins() int { return m.bins }
 
 // NewLogMel brings a front end to the GPU.
 func (d *Device) NewLogMel(s engine.LogMelSpec) (engine.LogMel, error) {
-	if s.Bins < 1 || s.Hop < 1 || s.FFT < 2 || len(s.Window) != s.FFT || len(s.Filters) != s.Bins*(s.FFT/2+1) || s.Least+s.Guard <= 0 {
+	if s.Bins < 1 || s.Hop < 1 || s.FFT < 2 || len(s.Window) != s.FFT ||
+		len(s.Filters) != s.Bins*(s.FFT/2+1) || s.Least+s.Guard <= 0 {
 		return nil, fmt.Errorf("cuda: log-mel of %d bins: %d and %d weights for transforms of %d every %d samples, powers from %g on",
 			s.Bins, len(s.Window), len(s.Filters), s.FFT, s.Hop, s.Least+s.Guard)
 	}
@@ -45,7 +46,8 @@ func (d *Device) NewLogMel(s engine.LogMelSpec) (engine.LogMel, error) {
 	}
 	bands, weights := bandsOf(s)
 	spec := []uint32{uint32(s.FFT), uint32(s.Hop), uint32(s.Bins), 0,
-		math.Float32bits(s.Preemphasis), math.Float32bits(s.Least), math.Float32bits(s.Guard), math.Float32bits(m.scale)}
+		math.Float32bits(s.Preemphasis), math.Float32bits(s.Least), math.Float32bits(s.Guard),
+		math.Float32bits(m.scale)}
 	if s.Mirrored {
 		spec[3] = 1
 	}
@@ -186,7 +188,8 @@ func (d *Device) LogMel(dst engine.Tensor, sounds []engine.Sound, front engine.L
 		args = append(args, i32(len(sounds)), at(memory.peaks), flt(m.scale), flt(m.cut))
 		d.launchPieces("mel_cut", dst.Rows, m.bins, append(args, to[:]...)...)
 	} else {
-		d.launch("mel_level"+d.working().suffix(), dim3{X: ceilDiv(m.bins, levelBins), Y: len(sounds), Z: 1}, along(levelBins*levelLines), 0,
+		d.launch("mel_level"+d.working().suffix(), dim3{X: ceilDiv(m.bins, levelBins), Y: len(sounds), Z: 1},
+			along(levelBins*levelLines), 0,
 			append(append(args, flt(m.deviation)), to[:]...)...)
 	}
 	d.boundary() // sounds have a length each, and what comes after them is the same for many lengths
@@ -242,6 +245,7 @@ func (d *Device) melFrames(m *logMel, memory melMemory, spans []melSpan, logs ar
 		sent += len(s.samples)
 	}
 	d.launch("mel_frames", along(ceilDiv(total(lens), melFrames)), along(32*melFrames), melShared(m.fft),
-		at(memory.samples), d.stage(sounds), d.stage(starts(lens)), i32(len(spans)), at(m.spec), at(m.window), at(m.roots), at(m.bands),
+		at(memory.samples), d.stage(sounds), d.stage(starts(lens)), i32(len(spans)), at(m.spec), at(m.window),
+		at(m.roots), at(m.bands),
 		at(m.weights), logs, at(memory.peaks))
 }

@@ -48,7 +48,8 @@ func (d *Device) LayerNorm(dst, x engine.Tensor, n engine.Norm) {
 	defer d.mu.Unlock()
 	d.enter()
 	args := append(from[:], at(w.gamma), at(w.beta), flt(w.eps), i32(x.Rows), i32(w.width))
-	d.launch("layernorm"+d.working().suffix(), along(ceilDiv(x.Rows, normRows)), along(32*normRows), 0, append(args, to[:]...)...)
+	d.launch("layernorm"+d.working().suffix(), along(ceilDiv(x.Rows, normRows)), along(32*normRows), 0,
+		append(args, to[:]...)...)
 }
 
 // NormLinear is LayerNorm, then Linear.

@@ -52,7 +52,8 @@ func (d *Device) launchPeaks(logits engine.Tensor, ranges arg, count, widest int
 func appendPeaks(peaks []engine.Peak, raw []byte) []engine.Peak {
 	for ; len(raw) > 0; raw = raw[4*peakWords:] {
 		number := func(j int) float32 { return math.Float32frombits(word(raw, j)) }
-		peaks = append(peaks, engine.Peak{ID: int32(word(raw, 0)), Logit: number(1), LogProb: number(2), PowerSum: number(3)})
+		peaks = append(peaks, engine.Peak{ID: int32(word(raw, 0)), Logit: number(1),
+			LogProb: number(2), PowerSum: number(3)})
 	}
 	return peaks
 }

@@ -20,13 +20,16 @@ func (d *Device) RelativeAttention(dst, qkv engine.Tensor, lens []int, heads int
 	if longest := slices.Max(lens); pos.Rows%2 == 0 || pos.Rows < 2*longest-1 {
 		panic(fmt.Sprintf("cuda: RelativeAttention: %d positions for an item of %d rows", pos.Rows, longest))
 	}
-	w, from, to, vpos, vbias := widthFor("RelativeAttention", relativeWidths, dh), view(qkv), view(dst), view(pos), view(bias)
+	w, from, to, vpos, vbias := widthFor("RelativeAttention", relativeWidths, dh), view(qkv),
+		view(dst), view(pos), view(bias)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.enter()
 	s := d.stretches(lens, w.queries)
 	args := append(append(from[:], vpos[:]...), i32(pos.Rows))
-	args = append(append(args, vbias[:]...), s.starts, s.cuts, i32(s.items), i32(dst.Cols), i32(heads), flt(scoreScale(dh)))
-	d.launch(fmt.Sprint("relattention", w.columns, d.working().suffix()), dim3{X: s.count, Y: heads, Z: 1}, along(attentionThreads), 0,
+	args = append(append(args, vbias[:]...), s.starts, s.cuts, i32(s.items), i32(dst.Cols),
+		i32(heads), flt(scoreScale(dh)))
+	d.launch(fmt.Sprint("relattention", w.columns, d.working().suffix()), dim3{X: s.count, Y: heads, Z: 1},
+		along(attentionThreads), 0,
 		append(args, to[:]...)...)
 }

@@ -15,7 +15,8 @@ const (
 
 // launchPieces queues a kernel of which each thread does a piece of a row. The lock is held.
 func (d *Device) launchPieces(name string, rows, cols int, args ...arg) {
-	d.launch(name+d.working().suffix(), along(ceilDiv(rows*ceilDiv(cols, pieceColumns), pieceThreads)), along(pieceThreads), 0, args...)
+	d.launch(name+d.working().suffix(), along(ceilDiv(rows*ceilDiv(cols, pieceColumns), pieceThreads)),
+		along(pieceThreads), 0, args...)
 }
 
 // Gather sets row i of dst to row rows[i] of src.

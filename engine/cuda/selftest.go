@@ -8,7 +8,8 @@ import (
 
 // primitives are what kernels/cuda/selftest.cu checks, by the bit that says that it failed.
 var primitives = []string{
-	"conversion", "shuffle", "ldmatrix", "ldmatrix.trans", "mma", "mma in any place", "cp.async", "cp.async of a part", "cp.async or zeros", "cp.async groups",
+	"conversion", "shuffle", "ldmatrix", "ldmatrix.trans", "mma", "mma in any place", "cp.async", "cp.async of a part",
+	"cp.async or zeros", "cp.async groups",
 	"power of two", "logarithm", "atomic maximum",
 }
 
@@ -62,7 +63,8 @@ func failedPrimitives(answer []byte) error {
 	if names == nil {
 		return nil
 	}
-	return fmt.Errorf("cuda: self-test: this GPU and driver do not do as the kernels need: %s", strings.Join(names, ", "))
+	return fmt.Errorf("cuda: self-test: this GPU and driver do not do as the kernels need: %s",
+		strings.Join(names, ", "))
 }
 
 // SelfTests is how many primitives are tried.

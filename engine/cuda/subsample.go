@@ -57,7 +57,8 @@ func (d *Device) NewSubsampling(w engine.SubsamplingWeights) (engine.Subsampling
 	}
 	s := &subsampling{mels: w.Mels, channels: c, first: placed[0], firstBias: placed[1]}
 	for _, st := range w.Stages {
-		if placed, err = d.placeAll(engine.Transposed(st.Depthwise, 1, c, subsampleTaps), st.DepthwiseBias); err != nil {
+		if placed, err = d.placeAll(engine.Transposed(st.Depthwise, 1, c, subsampleTaps),
+			st.DepthwiseBias); err != nil {
 			return nil, err
 		}
 		pointwise, err := d.newWeight(st.Pointwise, st.PointwiseBias, c, c)
@@ -75,10 +76,12 @@ func checkSubsampling(w engine.SubsamplingWeights) error {
 		return fmt.Errorf("cuda: %d subsampling stages: at most %d are supported", len(w.Stages), maxStages)
 	}
 	if w.Mels < 1 || c < 1 || len(w.First) != c*subsampleTaps || len(w.FirstBias) != c {
-		return fmt.Errorf("cuda: subsampling of %d mels to %d channels: %d weights and %d biases", w.Mels, c, len(w.First), len(w.FirstBias))
+		return fmt.Errorf("cuda: subsampling of %d mels to %d channels: %d weights and %d biases", w.Mels, c,
+			len(w.First), len(w.FirstBias))
 	}
 	for i, st := range w.Stages {
-		if len(st.Depthwise) != c*subsampleTaps || len(st.DepthwiseBias) != c || len(st.Pointwise) != c*c || len(st.PointwiseBias) != c {
+		if len(st.Depthwise) != c*subsampleTaps || len(st.DepthwiseBias) != c || len(st.Pointwise) != c*c ||
+			len(st.PointwiseBias) != c {
 			return fmt.Errorf("cuda: subsampling stage %d of %d channels: %d and %d weights, %d and %d biases",
 				i, c, len(st.Depthwise), len(st.Pointwise), len(st.DepthwiseBias), len(st.PointwiseBias))
 		}
@@ -193,9 +196,11 @@ func (d *Device) subsample(dst, x engine.Tensor, pieces []subsamplePiece, s *sub
 			channels.X = rows
 			args := append(append(from[:], i32(s.mels)), d.sources(&layers[1], pieces, nil)...)
 			d.launch("subsample"+suffix, channels, threads, subsampleFields*fields,
-				append(args, at(s.first), at(s.firstBias), at(st.taps), at(st.bias), i32(c), at(s.rows[0].address()))...)
+				append(args, at(s.first), at(s.firstBias), at(st.taps), at(st.bias), i32(c),
+					at(s.rows[0].address()))...)
 		} else {
-			args := append([]arg{at(s.rows[1].address()), i32(s.frequencies(n - 1))}, d.sources(&layers[n], pieces, &layers[n-1])...)
+			args := append([]arg{at(s.rows[1].address()), i32(s.frequencies(n - 1))},
+				d.sources(&layers[n], pieces, &layers[n-1])...)
 			d.launch("subsample_next"+suffix, along(rows), along(subsampleThreads), 0,
 				append(args, at(st.taps), at(st.bias), i32(c), at(s.rows[0].address()))...)
 		}

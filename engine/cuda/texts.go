@@ -23,7 +23,8 @@ type texts struct {
 }
 
 // Ahead goes on with texts while the host looks on, some steps behind.
-func (d *Device) Ahead(list []engine.Continuation, step func(engine.Device) engine.Tensor, take func([]engine.Choice) bool) error {
+func (d *Device) Ahead(list []engine.Continuation, step func(engine.Device) engine.Tensor,
+	take func([]engine.Choice) bool) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -57,8 +58,10 @@ func (d *Device) bring(list []engine.Continuation) (*texts, error) {
 		rules = appendRule(rules, &rule)
 		states = append(states, int32(c.Room), c.End, c.FirstTimestamp, lastTimestamp(c), draw)
 	}
-	err := d.bringState(statePart{&t.chosen.at, make([]int32, 2*t.count)}, statePart{&t.ids, ids}, statePart{&t.positions, positions},
-		statePart{&t.places, places}, statePart{&t.rules, rules}, statePart{&t.states, states}, statePart{&t.draws, draws})
+	err := d.bringState(statePart{&t.chosen.at, make([]int32, 2*t.count)}, statePart{&t.ids, ids},
+		statePart{&t.positions, positions},
+		statePart{&t.places, places}, statePart{&t.rules, rules}, statePart{&t.states, states},
+		statePart{&t.draws, draws})
 	return t, err
 }
 
@@ -80,11 +83,13 @@ func measure(list []engine.Continuation) *texts {
 		c := &list[i]
 		token, p := c.Written[len(c.Written)-1], c.Place
 		if c.Room < 1 || token < 0 || p.Slot < 0 || p.Position < 0 || slots[p.Slot] {
-			panic(fmt.Sprintf("cuda: Ahead: token %d at position %d of slot %d, with room for %d", token, p.Position, p.Slot, c.Room))
+			panic(fmt.Sprintf("cuda: Ahead: token %d at position %d of slot %d, with room for %d", token,
+				p.Position, p.Slot, c.Room))
 		}
 		slots[p.Slot] = true
 		t.steps = max(t.steps, c.Room)
-		t.token, t.slot, t.position = max(t.token, int(token)), max(t.slot, int(p.Slot)), max(t.position, int(p.Position)+c.Room-1)
+		t.token, t.slot, t.position = max(t.token, int(token)), max(t.slot, int(p.Slot)),
+			max(t.position, int(p.Position)+c.Room-1)
 		if c.Rule.Mask != nil {
 			t.masked = max(t.masked, c.Rule.Mask.Size())
 		}
@@ -99,7 +104,8 @@ func measure(list []engine.Continuation) *texts {
 func (d *Device) choosing(t *texts, logits engine.Tensor) {
 	need("Ahead", "logits", logits, t.count, logits.Cols)
 	if t.masked > logits.Cols || t.embedded > 0 && logits.Cols > t.embedded {
-		panic(fmt.Sprintf("cuda: Ahead: a mask of %d ids for %d logits, and rows for %d tokens", t.masked, logits.Cols, t.embedded))
+		panic(fmt.Sprintf("cuda: Ahead: a mask of %d ids for %d logits, and rows for %d tokens", t.masked,
+			logits.Cols, t.embedded))
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -121,7 +127,8 @@ func (s *stepping) Embed(dst engine.Tensor, tokens engine.Linear, ids []int32, t
 	s.needAll("Embed", len(ids))
 	l, tab := embedding(dst, tokens, len(ids), t, len(positions))
 	if s.texts.token >= l.n || s.texts.position >= tab.rows {
-		panic(fmt.Sprintf("cuda: Embed: token %d of %d, position %d of %d", s.texts.token, l.n, s.texts.position, tab.rows))
+		panic(fmt.Sprintf("cuda: Embed: token %d of %d, position %d of %d", s.texts.token, l.n,
+			s.texts.position, tab.rows))
 	}
 	s.texts.embedded = l.n
 	s.mu.Lock()

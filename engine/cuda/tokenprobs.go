@@ -15,7 +15,8 @@ const runWords = 3
 // nor has any in a row that holds something that is no number.
 func (d *Device) TokenProbs(logits engine.Tensor, rows, ids []int32, limit int) ([]float32, error) {
 	if len(rows) != len(ids) || limit < 0 || limit > logits.Cols {
-		panic(fmt.Sprintf("cuda: TokenProbs: %d rows, %d ids, the first %d of %d logits", len(rows), len(ids), limit, logits.Cols))
+		panic(fmt.Sprintf("cuda: TokenProbs: %d rows, %d ids, the first %d of %d logits", len(rows),
+			len(ids), limit, logits.Cols))
 	}
 	indices("TokenProbs", rows, logits.Rows)
 	out := make([]float32, 0, len(ids))

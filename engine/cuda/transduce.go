@@ -23,7 +23,8 @@ type utterances struct {
 }
 
 // Transduce goes on with utterances while the host looks on, some steps behind.
-func (d *Device) Transduce(list []engine.Utterance, t engine.Transducer, step func(engine.Device) engine.Tensor, take func([]engine.Peak) bool) error {
+func (d *Device) Transduce(list []engine.Utterance, t engine.Transducer, step func(engine.Device) engine.Tensor,
+	take func([]engine.Peak) bool) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -41,18 +42,23 @@ func (d *Device) Transduce(list []engine.Utterance, t engine.Transducer, step fu
 
 // measureUtterances counts what utterances ask for. It panics where they can't be gone on with.
 func measureUtterances(list []engine.Utterance, t engine.Transducer) *utterances {
-	u := &utterances{Transducer: t, count: len(list), piece: int(t.Blank) - 1, found: answers{bytes: 2 * 4 * peakWords * len(list)}}
+	u := &utterances{Transducer: t, count: len(list), piece: int(t.Blank) - 1,
+		found: answers{bytes: 2 * 4 * peakWords * len(list)}}
 	states := map[int32]bool{}
 	for _, l := range list {
-		if l.Frame < 0 || l.Frame >= l.End || min(l.State, l.Spare) < 0 || l.State == l.Spare || states[l.State] || states[l.Spare] {
-			panic(fmt.Sprintf("cuda: Transduce: frame %d of %d with states %d and %d", l.Frame, l.End, l.State, l.Spare))
+		if l.Frame < 0 || l.Frame >= l.End || min(l.State, l.Spare) < 0 || l.State == l.Spare ||
+			states[l.State] || states[l.Spare] {
+			panic(fmt.Sprintf("cuda: Transduce: frame %d of %d with states %d and %d", l.Frame,
+				l.End, l.State, l.Spare))
 		}
 		states[l.State], states[l.Spare] = true, true
 		u.steps = max(u.steps, int(l.End-l.Frame)*max(1, t.MostSymbols))
-		u.piece, u.frame, u.state = max(u.piece, int(l.Piece)), max(u.frame, int(l.End)-1), max(u.state, int(max(l.State, l.Spare)))
+		u.piece, u.frame, u.state = max(u.piece, int(l.Piece)), max(u.frame, int(l.End)-1),
+			max(u.state, int(max(l.State, l.Spare)))
 	}
 	if u.found.bytes > answerBytes || t.Blank < 1 || len(t.Durations) == 0 {
-		panic(fmt.Sprintf("cuda: Transduce: %d utterances, %d pieces, %d durations", u.count, t.Blank, len(t.Durations)))
+		panic(fmt.Sprintf("cuda: Transduce: %d utterances, %d pieces, %d durations", u.count,
+			t.Blank, len(t.Durations)))
 	}
 	return u
 }
@@ -73,9 +79,11 @@ func (d *Device) bringUtterances(u *utterances, list []engine.Utterance) error {
 		durations = append(durations, int32(n))
 	}
 	behind := u.Blank + 1
-	return d.bringState(statePart{&u.found.at, make([]int32, u.found.bytes/4)}, statePart{&u.pieces, pieces}, statePart{&u.told, told},
+	return d.bringState(statePart{&u.found.at, make([]int32, u.found.bytes/4)}, statePart{&u.pieces, pieces},
+		statePart{&u.told, told},
 		statePart{&u.frames, frames}, statePart{&u.asked, asked}, statePart{&u.states, states},
-		statePart{&u.ranges, []int32{0, behind, behind, behind + int32(len(durations))}}, statePart{&u.durations, durations})
+		statePart{&u.ranges, []int32{0, behind, behind, behind + int32(len(durations))}},
+		statePart{&u.durations, durations})
 }
 
 // finding queues a step's answer, and what makes the next step go on from it.
@@ -86,7 +94,8 @@ func (d *Device) finding(u *utterances, logits engine.Tensor) {
 	defer d.mu.Unlock()
 	d.enter()
 	d.launchPeaks(logits, at(u.ranges), 2, max(pieces, durations), u.Power, at(u.found.at))
-	d.launch("transduce", along(ceilDiv(u.count, aheadThreads)), along(aheadThreads), 0, at(u.found.at), i32(u.count), i32(int(u.Blank)),
+	d.launch("transduce", along(ceilDiv(u.count, aheadThreads)), along(aheadThreads), 0, at(u.found.at),
+		i32(u.count), i32(int(u.Blank)),
 		at(u.durations), i32(u.MostSymbols), at(u.pieces), at(u.told), at(u.frames), at(u.states))
 }
 
@@ -131,7 +140,8 @@ func (t *transducing) LSTM(dst, x, h, c engine.Tensor, w engine.LSTM, rows []int
 }
 
 // AddRows sets row i of dst to act(the frame that utterance i asks about, of a + its state, of b).
-func (t *transducing) AddRows(dst, a engine.Tensor, aRows []int32, b engine.Tensor, bRows []int32, act engine.Activation) {
+func (t *transducing) AddRows(dst, a engine.Tensor, aRows []int32, b engine.Tensor,
+	bRows []int32, act engine.Activation) {
 	u := t.utterances
 	u.needAll("AddRows", len(aRows), u.frame, a.Rows)
 	u.needAll("AddRows", len(bRows), u.state, b.Rows)

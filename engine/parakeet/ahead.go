@@ -65,13 +65,15 @@ func (s *session) disturbed() bool {
 
 // transducer is what the joint network's logits mean.
 func (d *decoder) transducer() engine.Transducer {
-	return engine.Transducer{Blank: d.steps.blank, Durations: d.steps.durations, MostSymbols: d.steps.maxSymbols, Power: confidencePower}
+	return engine.Transducer{Blank: d.steps.blank, Durations: d.steps.durations,
+		MostSymbols: d.steps.maxSymbols, Power: confidencePower}
 }
 
 // utterance is where the search has got to, its first frame lying in a row. Of its
 // window's slots only the first is in use.
 func (g *greedy) utterance(first int) engine.Utterance {
-	u := engine.Utterance{Frame: int32(first + g.at), End: int32(first + g.frames), State: g.slot, Spare: g.slot + 1, Piece: -1}
+	u := engine.Utterance{Frame: int32(first + g.at), End: int32(first + g.frames), State: g.slot,
+		Spare: g.slot + 1, Piece: -1}
 	n := len(g.written)
 	if g.due {
 		u.Piece = g.written[n-1].id

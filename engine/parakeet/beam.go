@@ -72,7 +72,8 @@ func candidates(width int) int { return width + 1 }
 
 // newBeam starts a beam. The first of the slots holds the state that every text starts from.
 func newBeam(s *steps, width, frames int, boost *booster, slots []int32) *beam {
-	b := &beam{steps: s, width: width, boost: boost, frames: frames, waiting: map[int][]hypothesis{}, free: slots[1:], behind: maxBehind, least: -maxBehind}
+	b := &beam{steps: s, width: width, boost: boost, frames: frames, waiting: map[int][]hypothesis{}, free: slots[1:],
+		behind: maxBehind, least: -maxBehind}
 	start := hypothesis{text: &text{slot: slots[0], users: 1}}
 	if frames > 0 {
 		b.live = []hypothesis{start}

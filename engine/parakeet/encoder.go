@@ -32,7 +32,8 @@ type encoder struct {
 func loadEncoder(l *loader, c models.ParakeetConfig) *encoder {
 	l.many = true
 	defer func() { l.many = false }()
-	e := &encoder{dev: l.dev, config: c, group: groupFrames * max(1, l.dev.Info().EncodeGroup), memory: newMemory(l.dev)}
+	e := &encoder{dev: l.dev, config: c, group: groupFrames * max(1, l.dev.Info().EncodeGroup),
+		memory: newMemory(l.dev)}
 	e.subsampling = loadSubsampler(l, c)
 	var linears []engine.Linear
 	for i := range c.Layers {

@@ -61,7 +61,8 @@ func newFrontEnd(c models.ParakeetConfig, weights source) (*frontEnd, error) {
 		return nil, fmt.Errorf("n_fft %d: at most %d is supported", c.NFFT, maxFFT)
 	}
 	powers, half := c.NFFT/2+1, (c.WindowSamples+1)/2
-	f := &frontEnd{bins: c.Features, hop: c.HopSamples, fft: c.NFFT, powers: powers, preemphasis: float32(c.Preemphasis)}
+	f := &frontEnd{bins: c.Features, hop: c.HopSamples, fft: c.NFFT, powers: powers,
+		preemphasis: float32(c.Preemphasis)}
 	l := loader{weights: weights}
 	f.window = hann(c.WindowSamples)
 	if t, ok := weights.Tensor("preprocessor.featurizer.window"); ok {

@@ -95,21 +95,27 @@ func (m *Model) check(o *engine.Options) error {
 	case o.Language != "" && !slices.Contains(m.info.Languages, o.Language):
 		return &engine.OptionError{Option: "language", Reason: fmt.Sprintf("%s does not know %q, it knows %s",
 			m.info.Name, o.Language, strings.Join(m.info.Languages, ", "))}
-	case len(o.Languages) > 0 && !slices.ContainsFunc(o.Languages, func(code string) bool { return slices.Contains(m.info.Languages, code) }):
+	case len(o.Languages) > 0 && !slices.ContainsFunc(o.Languages,
+		func(code string) bool { return slices.Contains(m.info.Languages, code) }):
 		return &engine.OptionError{Option: "languages", Reason: fmt.Sprintf("%s knows none of %s, it knows %s",
 			m.info.Name, strings.Join(o.Languages, ", "), strings.Join(m.info.Languages, ", "))}
 	case o.Task == engine.Translate:
-		return &engine.OptionError{Option: "task", Reason: m.info.Name + " can't translate; choose a multilingual Whisper model"}
+		return &engine.OptionError{Option: "task",
+			Reason: m.info.Name + " can't translate; choose a multilingual Whisper model"}
 	case strings.TrimSpace(o.Prompt) != "":
-		return &engine.OptionError{Option: "prompt", Reason: m.info.Name + " takes no prompt; send names and spellings to expect as keywords"}
+		return &engine.OptionError{Option: "prompt",
+			Reason: m.info.Name + " takes no prompt; send names and spellings to expect as keywords"}
 	case o.BeamSize > maxBeam || o.BeamSize < 0:
-		return &engine.OptionError{Option: "beam_size", Reason: fmt.Sprintf("%d is outside 0 to %d", o.BeamSize, maxBeam)}
+		return &engine.OptionError{Option: "beam_size",
+			Reason: fmt.Sprintf("%d is outside 0 to %d", o.BeamSize, maxBeam)}
 	case len(o.Keywords) > maxKeywords:
-		return &engine.OptionError{Option: "keywords", Reason: fmt.Sprintf("there are %d, at most %d are taken", len(o.Keywords), maxKeywords)}
+		return &engine.OptionError{Option: "keywords",
+			Reason: fmt.Sprintf("there are %d, at most %d are taken", len(o.Keywords), maxKeywords)}
 	}
 	for _, word := range o.Keywords {
 		if len(word) > maxKeywordBytes {
-			return &engine.OptionError{Option: "keywords", Reason: fmt.Sprintf("%.20q… has %d bytes, at most %d are taken", word, len(word), maxKeywordBytes)}
+			return &engine.OptionError{Option: "keywords",
+				Reason: fmt.Sprintf("%.20q… has %d bytes, at most %d are taken", word, len(word), maxKeywordBytes)}
 		}
 	}
 	return nil

@@ -63,7 +63,8 @@ func (w *window) fits(k *keptWindow) bool {
 	const most = math.MaxInt32 // frames; a token may end after its window
 	before := 0
 	for _, t := range k.Tokens {
-		known := t.ID >= 0 && t.ID < w.job.model.dec.steps.blank && t.LogProb <= 0 && t.Confidence >= 0 && t.Confidence <= 1
+		known := t.ID >= 0 && t.ID < w.job.model.dec.steps.blank && t.LogProb <= 0 &&
+			t.Confidence >= 0 && t.Confidence <= 1
 		if !known || t.Frame < before || t.Frame > most || t.Duration < 0 || t.Duration > most {
 			return false
 		}

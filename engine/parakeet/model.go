@@ -114,7 +114,8 @@ func load(dev engine.Device, config models.ParakeetConfig, weights source, v pie
 
 // europeanLanguages are those of parakeet-tdt-0.6b-v3 (its model card).
 var europeanLanguages = []string{
-	"bg", "cs", "da", "de", "el", "en", "es", "et", "fi", "fr", "hr", "hu", "it", "lt", "lv", "mt", "nl", "pl", "pt", "ro",
+	"bg", "cs", "da", "de", "el", "en", "es", "et", "fi", "fr", "hr", "hu", "it", "lt", "lv",
+	"mt", "nl", "pl", "pt", "ro",
 	"ru", "sk", "sl", "sv", "uk",
 }
 

@@ -34,14 +34,16 @@ type place struct {
 }
 
 // Run implements [engine.Model]. A batch that the device has no room for runs again in halves.
-func (m *Model) Run(ctx context.Context, batch []engine.Window, more func(free int) []engine.Window, done func(w engine.Window, err error)) {
+func (m *Model) Run(ctx context.Context, batch []engine.Window, more func(free int) []engine.Window,
+	done func(w engine.Window, err error)) {
 	engine.RunFitting(func(batch []engine.Window, more func(free int) []engine.Window, done func(w engine.Window, err error)) {
 		m.runOnce(ctx, batch, more, done)
 	}, batch, more, done)
 }
 
 // runOnce is Run for a batch that fits.
-func (m *Model) runOnce(ctx context.Context, batch []engine.Window, more func(free int) []engine.Window, done func(w engine.Window, err error)) {
+func (m *Model) runOnce(ctx context.Context, batch []engine.Window, more func(free int) []engine.Window,
+	done func(w engine.Window, err error)) {
 	s := &session{m: m, more: more, done: done}
 	for i := range m.info.MaxBatch {
 		s.free = append(s.free, i)

@@ -71,7 +71,8 @@ func (m *Model) topLanguages(window, slot int32, k int) ([]languageProb, error) 
 
 // align runs a known text through the decoder and reads off the alignment heads when each of its tokens was said, and
 // how likely each token was. frames is the sound's length in the window, context the positions that it was encoded to.
-func (m *Model) align(window, slot int32, language string, translate bool, text []int32, frames, context int) (alignment, error) {
+func (m *Model) align(window, slot int32, language string, translate bool, text []int32,
+	frames, context int) (alignment, error) {
 	v := m.vocabulary
 	start := v.prompt(language, translate)
 	if most := min(maxRows, m.config.TextContext) - len(start) - 2; len(text) > most {

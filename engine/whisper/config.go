@@ -90,7 +90,8 @@ func readHuggingFaceConfig(dir string) (Config, error) {
 		Suppress       []int32  `json:"suppress_tokens"`
 		SuppressFirst  []int32  `json:"begin_suppress_tokens"`
 	}
-	if err := readJSON(filepath.Join(dir, "generation_config.json"), &g); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := readJSON(filepath.Join(dir, "generation_config.json"), &g); err != nil &&
+		!errors.Is(err, fs.ErrNotExist) {
 		return Config{}, err
 	}
 	return Config{

@@ -28,7 +28,7 @@ type decoder struct {
 	x, h, att, q, qkv, ff, last, scores, kv engine.Tensor
 	// probs holds cross-attention rows for alignment, [heads*rows][positions], as reserveProbs shaped it last.
 	probs   engine.Tensor
-	rest    []engine.Tensor // keys and values of each layer that stand for the rest of a short context's window, [restPositions][2D]
+	rest    []engine.Tensor // keys and values of each layer for the rest of a short context's window, [restPositions][2D]
 	buffers []engine.Buffer
 	rows    struct { // of a pass, as split leaves them
 		ids, positions, windows []int32
@@ -55,12 +55,14 @@ func loadDecoder(l *loader, c Config, slots, windows, logitRows int) *decoder {
 	m := &decoder{dev: l.dev, width: c.Width, heads: c.DecoderHeads, vocabulary: c.Vocabulary}
 	d := c.Width
 	m.tokens = l.matrix(name{"decoder/embeddings/weight", "decoder.embed_tokens.weight"}, nil, c.Vocabulary, d)
-	m.positions = l.table(name{"decoder/position_encodings/encodings", "decoder.embed_positions.weight"}, 0, c.TextContext, d)
+	m.positions = l.table(name{"decoder/position_encodings/encodings",
+		"decoder.embed_positions.weight"}, 0, c.TextContext, d)
 	for i := range c.DecoderLayers {
 		ct2, hf := fmt.Sprintf("decoder/layer_%d/", i), fmt.Sprintf("decoder.layers.%d.", i)
 		m.layers = append(m.layers, decoderLayer{
-			selfNorm:  l.norm(name{ct2 + "self_attention/layer_norm", hf + "self_attn_layer_norm"}, d),
-			selfQKV:   l.stacked(ct2+"self_attention/linear_0", d, hf+"self_attn.q_proj", hf+"self_attn.k_proj", hf+"self_attn.v_proj"),
+			selfNorm: l.norm(name{ct2 + "self_attention/layer_norm", hf + "self_attn_layer_norm"}, d),
+			selfQKV: l.stacked(ct2+"self_attention/linear_0", d, hf+"self_attn.q_proj",
+				hf+"self_attn.k_proj", hf+"self_attn.v_proj"),
 			selfOut:   l.linear(name{ct2 + "self_attention/linear_1", hf + "self_attn.out_proj"}, d, d),
 			crossNorm: l.norm(name{ct2 + "attention/layer_norm", hf + "encoder_attn_layer_norm"}, d),
 			crossQ:    l.linear(name{ct2 + "attention/linear_0", hf + "encoder_attn.q_proj"}, d, d),
@@ -73,7 +75,8 @@ func loadDecoder(l *loader, c Config, slots, windows, logitRows int) *decoder {
 	m.norm = l.norm(name{"decoder/layer_norm", "decoder.layer_norm"}, d)
 	l.many = true // all positions of a window at once
 	for i := range m.layers {
-		ct2, hf := fmt.Sprintf("decoder/layer_%d/attention/linear_1", i), fmt.Sprintf("decoder.layers.%d.encoder_attn.", i)
+		ct2, hf := fmt.Sprintf("decoder/layer_%d/attention/linear_1", i),
+			fmt.Sprintf("decoder.layers.%d.encoder_attn.", i)
 		m.layers[i].crossKV = l.stacked(ct2, d, hf+"k_proj", hf+"v_proj")
 	}
 	l.many = false
@@ -137,7 +140,8 @@ func (m *decoder) split(rows []row) (ids, positions []int32, places []engine.Cac
 	r := &m.rows
 	r.ids, r.positions, r.places, r.windows = r.ids[:0], r.positions[:0], r.places[:0], r.windows[:0]
 	for _, row := range rows {
-		r.ids, r.positions, r.windows = append(r.ids, row.token), append(r.positions, row.position), append(r.windows, row.window)
+		r.ids, r.positions, r.windows = append(r.ids, row.token), append(r.positions, row.position),
+			append(r.windows, row.window)
 		r.places = append(r.places, engine.CacheRow{Slot: row.slot, Position: row.position})
 	}
 	return r.ids, r.positions, r.places, r.windows

@@ -39,21 +39,24 @@ type encoderLayer struct {
 func loadEncoder(l *loader, c Config) *encoder {
 	l.many = true
 	defer func() { l.many = false }()
-	e := &encoder{dev: l.dev, mels: c.Mels, width: c.Width, heads: c.EncoderHeads, group: max(1, l.dev.Info().EncodeGroup) * c.AudioContext}
+	e := &encoder{dev: l.dev, mels: c.Mels, width: c.Width, heads: c.EncoderHeads,
+		group: max(1, l.dev.Info().EncodeGroup) * c.AudioContext}
 	d := c.Width
 	e.conv1 = l.conv(name{"encoder/conv1", "encoder.conv1"}, d, c.Mels, 1)
 	e.conv2 = l.conv(name{"encoder/conv2", "encoder.conv2"}, d, d, framesPerPosition)
 	places := name{"encoder/position_encodings/encodings", "encoder.embed_positions.weight"}
-	e.places, e.ends = l.table(places, 0, c.AudioContext, d), l.table(places, c.AudioContext-learnEnd, c.AudioContext, d)
+	e.places, e.ends = l.table(places, 0, c.AudioContext, d),
+		l.table(places, c.AudioContext-learnEnd, c.AudioContext, d)
 	for i := range c.EncoderLayers {
 		ct2, hf := fmt.Sprintf("encoder/layer_%d/", i), fmt.Sprintf("encoder.layers.%d.", i)
 		e.layers = append(e.layers, encoderLayer{
 			attNorm: l.norm(name{ct2 + "self_attention/layer_norm", hf + "self_attn_layer_norm"}, d),
-			qkv:     l.stacked(ct2+"self_attention/linear_0", d, hf+"self_attn.q_proj", hf+"self_attn.k_proj", hf+"self_attn.v_proj"),
-			out:     l.linear(name{ct2 + "self_attention/linear_1", hf + "self_attn.out_proj"}, d, d),
-			ffNorm:  l.norm(name{ct2 + "ffn/layer_norm", hf + "final_layer_norm"}, d),
-			fc1:     l.linear(name{ct2 + "ffn/linear_0", hf + "fc1"}, 4*d, d),
-			fc2:     l.linear(name{ct2 + "ffn/linear_1", hf + "fc2"}, d, 4*d),
+			qkv: l.stacked(ct2+"self_attention/linear_0", d, hf+"self_attn.q_proj",
+				hf+"self_attn.k_proj", hf+"self_attn.v_proj"),
+			out:    l.linear(name{ct2 + "self_attention/linear_1", hf + "self_attn.out_proj"}, d, d),
+			ffNorm: l.norm(name{ct2 + "ffn/layer_norm", hf + "final_layer_norm"}, d),
+			fc1:    l.linear(name{ct2 + "ffn/linear_0", hf + "fc1"}, 4*d, d),
+			fc2:    l.linear(name{ct2 + "ffn/linear_1", hf + "fc2"}, d, 4*d),
 		})
 	}
 	e.norm = l.norm(name{"encoder/layer_norm", "encoder.layer_norm"}, d)
@@ -143,7 +146,8 @@ func (e *encoder) attend(att, h, x engine.Tensor, positions []int, layer int, v 
 	}
 	at, to := 0, 0
 	for _, n := range positions {
-		e.dev.NormLinear(e.qkv.Slice(to, to+n), h.Slice(at, at+n), x.Slice(at, at+n), l.attNorm, l.qkv, engine.NoActivation)
+		e.dev.NormLinear(e.qkv.Slice(to, to+n), h.Slice(at, at+n), x.Slice(at, at+n), l.attNorm,
+			l.qkv, engine.NoActivation)
 		at, to = at+n, to+n
 		e.dev.Gather(e.qkv.Slice(to, to+restPositions), rest, restRows)
 		to += restPositions

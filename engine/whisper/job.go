@@ -70,13 +70,17 @@ func (m *Model) check(o *engine.Options) error {
 		if !v.multilingual {
 			known = "en; choose a multilingual model for others"
 		}
-		return &engine.OptionError{Option: "language", Reason: fmt.Sprintf("%s does not know %q, it knows %s", m.info.Name, o.Language, known)}
+		return &engine.OptionError{Option: "language",
+			Reason: fmt.Sprintf("%s does not know %q, it knows %s", m.info.Name, o.Language, known)}
 	case len(o.Languages) > 0 && !slices.ContainsFunc(o.Languages, v.knows):
-		return &engine.OptionError{Option: "languages", Reason: fmt.Sprintf("%s knows none of %s", m.info.Name, strings.Join(o.Languages, ", "))}
+		return &engine.OptionError{Option: "languages",
+			Reason: fmt.Sprintf("%s knows none of %s", m.info.Name, strings.Join(o.Languages, ", "))}
 	case o.Task == engine.Translate && !v.multilingual:
-		return &engine.OptionError{Option: "task", Reason: m.info.Name + " knows English alone and can't translate; choose a multilingual model"}
+		return &engine.OptionError{Option: "task",
+			Reason: m.info.Name + " knows English alone and can't translate; choose a multilingual model"}
 	case o.BeamSize > maxBeam || o.BeamSize < 0:
-		return &engine.OptionError{Option: "beam_size", Reason: fmt.Sprintf("%d is outside 0 to %d", o.BeamSize, maxBeam)}
+		return &engine.OptionError{Option: "beam_size",
+			Reason: fmt.Sprintf("%d is outside 0 to %d", o.BeamSize, maxBeam)}
 	}
 	for _, t := range o.Temperatures {
 		if !(t >= 0 && t <= 1) {
@@ -103,7 +107,8 @@ func (j *job) Next(most int) []engine.Window {
 		if len(j.chains) > 0 && !j.chains[0].ended && most > 0 {
 			c := j.chains[0]
 			left := len(c.samples) - c.seek*hopSamples
-			windows = append(windows, &window{chain: c, size: min(framesPerWindow*hopSamples, left), before: len(c.segments)})
+			windows = append(windows, &window{chain: c, size: min(framesPerWindow*hopSamples, left),
+				before: len(c.segments)})
 		}
 		return windows
 	}

@@ -67,7 +67,8 @@ func (j *job) Keep(w engine.Window) (engine.Kept, error) {
 func (s *segment) keep() keptSegment {
 	k := keptSegment{
 		Start: s.start, End: s.end, Seek: s.seek, Text: s.text, Tokens: s.tokens,
-		AvgLogProb: s.outcome.avgLogProb, NoSpeech: s.outcome.noSpeech, Temperature: s.outcome.temp, Ratio: s.ratio, LogProbs: s.logProbs,
+		AvgLogProb: s.outcome.avgLogProb, NoSpeech: s.outcome.noSpeech, Temperature: s.outcome.temp,
+		Ratio: s.ratio, LogProbs: s.logProbs,
 	}
 	for _, w := range s.words {
 		k.Words = append(k.Words, keptWord{w.text, w.tokens, w.logProbs, w.start, w.end, w.probability})
@@ -107,14 +108,16 @@ func (c *chain) fits(p *keptPass) bool {
 		return false
 	case !p.Ended && (!c.job.options.Sequential || p.Seek == c.seek || p.Seek >= frames):
 		return false
-	case c.language != "" && c.language != p.Language, !v.knows(p.Language) && (p.Language != "" || len(p.Segments) > 0):
+	case c.language != "" && c.language != p.Language,
+		!v.knows(p.Language) && (p.Language != "" || len(p.Segments) > 0):
 		return false
 	}
 	written := len(c.written)
 	known := func(id int32) bool { return id >= 0 && int(id) < c.job.model.config.Vocabulary }
 	for _, s := range p.Segments {
 		written += len(s.Tokens)
-		if len(s.LogProbs) != len(s.Tokens) || slices.ContainsFunc(s.Tokens, func(id int32) bool { return !known(id) }) ||
+		if len(s.LogProbs) != len(s.Tokens) ||
+			slices.ContainsFunc(s.Tokens, func(id int32) bool { return !known(id) }) ||
 			slices.ContainsFunc(s.Words, func(w keptWord) bool { return len(w.LogProbs) != len(w.Tokens) }) {
 			return false
 		}

@@ -72,7 +72,8 @@ func Load(dev engine.Device, dir, name string, s Settings) (*Model, error) {
 }
 
 // load is Load with a way to get the tokenizer, which may be nil, and a chance to change the config.
-func load(dev engine.Device, dir, name string, tokenizer func() (*models.Tokenizer, error), change func(*Config)) (*Model, error) {
+func load(dev engine.Device, dir, name string, tokenizer func() (*models.Tokenizer, error),
+	change func(*Config)) (*Model, error) {
 	weights, err := models.OpenWeights(dir)
 	if err != nil {
 		return nil, err
@@ -85,7 +86,8 @@ func load(dev engine.Device, dir, name string, tokenizer func() (*models.Tokeniz
 	if change != nil {
 		change(&config)
 	}
-	m := &Model{config: config, dev: dev, melScratch: make([]float32, framesPerWindow*config.Mels), mel: engine.NewMel(config.Mels)}
+	m := &Model{config: config, dev: dev, melScratch: make([]float32, framesPerWindow*config.Mels),
+		mel: engine.NewMel(config.Mels)}
 	m.ahead, _ = engine.DeviceAs[engine.AheadDevice](dev)
 	l := &loader{dev: dev, weights: weights, ct2: weights.Format() == "ctranslate2"}
 	m.enc = loadEncoder(l, config)

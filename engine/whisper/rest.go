@@ -32,7 +32,7 @@ type view uint8
 const (
 	wholeView view = iota // all 30 s
 	shortView             // the sound and some of the silence after it, and the rest of the window as it was learned
-	learnView             // as shortView, but the last learnEnd positions are a window's last ones, and the rest is learned from them
+	learnView             // as shortView, but the last learnEnd positions are a window's last ones: of them the rest is learned
 )
 
 // viewOf is how windows of so many frames are seen.

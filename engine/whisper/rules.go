@@ -52,7 +52,8 @@ func (r *ruleset) next(written []int32, timestamps bool) engine.Rule {
 	if n == 0 {
 		return engine.Rule{
 			Mask: r.firstTimed,
-			Ban:  [4]engine.Range{{From: 0, To: v.firstTimestamp}, {From: v.firstTimestamp + maxInitialTimestamp + 1, To: int32(v.size)}},
+			Ban: [4]engine.Range{{From: 0, To: v.firstTimestamp},
+				{From: v.firstTimestamp + maxInitialTimestamp + 1, To: int32(v.size)}},
 		}
 	}
 	rule := engine.Rule{Mask: r.laterTimed, MassFrom: v.firstTimestamp}

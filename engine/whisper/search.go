@@ -53,7 +53,8 @@ type slotCopy struct {
 
 // newSearch starts a search from a prompt. textContext bounds prompt and text together; half of it
 // is the most that is written (openai/whisper, decoding.py, sample_len).
-func newSearch(r *ruleset, prompt []int32, timestamps bool, temperature float32, beam int, slots []int32, textContext int) *search {
+func newSearch(r *ruleset, prompt []int32, timestamps bool, temperature float32, beam int, slots []int32,
+	textContext int) *search {
 	if temperature > 0 {
 		beam = 1
 	}
@@ -83,7 +84,8 @@ func (s *search) rows(dst []row, window int32) []row {
 	}
 	for _, h := range s.live {
 		n := len(h.written)
-		dst = append(dst, row{token: h.written[n-1], position: int32(len(s.prompt) + n - 1), slot: h.slot, window: window})
+		dst = append(dst, row{token: h.written[n-1], position: int32(len(s.prompt) + n - 1),
+			slot: h.slot, window: window})
 	}
 	return dst
 }
@@ -177,7 +179,8 @@ func (s *search) advanceBeam(choices []engine.Choice) (copies []slotCopy, done b
 		parent := old[c.from]
 		if c.id == s.rules.v.endOfText {
 			if len(s.finished) < s.beam {
-				s.finished = append(s.finished, hypothesis{written: parent.written, logProbs: parent.logProbs, sum: c.sum})
+				s.finished = append(s.finished, hypothesis{written: parent.written,
+					logProbs: parent.logProbs, sum: c.sum})
 			}
 			continue
 		}

@@ -40,14 +40,16 @@ type place struct {
 }
 
 // Run implements [engine.Model]. A batch that the device has no room for runs again in halves.
-func (m *Model) Run(ctx context.Context, batch []engine.Window, more func(free int) []engine.Window, done func(w engine.Window, err error)) {
+func (m *Model) Run(ctx context.Context, batch []engine.Window, more func(free int) []engine.Window,
+	done func(w engine.Window, err error)) {
 	engine.RunFitting(func(batch []engine.Window, more func(free int) []engine.Window, done func(w engine.Window, err error)) {
 		m.runOnce(ctx, batch, more, done)
 	}, batch, more, done)
 }
 
 // runOnce is Run for a batch that fits.
-func (m *Model) runOnce(ctx context.Context, batch []engine.Window, more func(free int) []engine.Window, done func(w engine.Window, err error)) {
+func (m *Model) runOnce(ctx context.Context, batch []engine.Window, more func(free int) []engine.Window,
+	done func(w engine.Window, err error)) {
 	s := &session{m: m, more: more, done: done}
 	for i := range int32(m.dec.cross.Slots()) {
 		s.windows = append(s.windows, i)
@@ -234,7 +236,8 @@ func (s *session) detect(p *place) error {
 // begin starts the search at the current rung of the temperature ladder.
 func (s *session) begin(p *place) {
 	o := &p.chain.job.options
-	p.search = newSearch(s.m.rules, p.chain.prompt(), true, o.Temperatures[p.rung], max(1, o.BeamSize), p.slots, s.m.config.TextContext)
+	p.search = newSearch(s.m.rules, p.chain.prompt(), true, o.Temperatures[p.rung], max(1, o.BeamSize),
+		p.slots, s.m.config.TextContext)
 }
 
 // step runs one token of every active window, the whole prompt for those that have just begun,
@@ -369,7 +372,8 @@ func (s *session) settle(p *place) error {
 		return nil
 	}
 	err := p.chain.accept(&out, func(text []int32) (alignment, error) {
-		return s.m.align(p.window, p.slots[0], p.chain.language, p.chain.job.options.Task == engine.Translate, text, p.chain.size(), keysIn(p.frames))
+		return s.m.align(p.window, p.slots[0], p.chain.language, p.chain.job.options.Task == engine.Translate, text,
+			p.chain.size(), keysIn(p.frames))
 	})
 	if err != nil {
 		return err

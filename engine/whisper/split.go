@@ -55,7 +55,8 @@ func (v *vocabulary) splitCharacters(tokens []int32) []wordTokens {
 		start = i + 1
 	}
 	if start < len(tokens) {
-		pieces = append(pieces, wordTokens{text: v.tokenizer.Decode(tokens[start:]), tokens: append([]int32(nil), tokens[start:]...)})
+		pieces = append(pieces, wordTokens{text: v.tokenizer.Decode(tokens[start:]),
+			tokens: append([]int32(nil), tokens[start:]...)})
 	}
 	return pieces
 }

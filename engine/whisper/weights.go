@@ -184,7 +184,8 @@ func (l *loader) scratchTensor(owned *[]engine.Buffer, rows, cols int) engine.Te
 }
 
 // allocate is scratchTensor by one of the device's allocators.
-func (l *loader) allocate(alloc func(n int) (engine.Buffer, error), owned *[]engine.Buffer, rows, cols int) engine.Tensor {
+func (l *loader) allocate(alloc func(n int) (engine.Buffer, error), owned *[]engine.Buffer,
+	rows, cols int) engine.Tensor {
 	if l.err != nil {
 		return engine.Tensor{}
 	}

@@ -135,7 +135,8 @@ func mergePunctuation(words []timedWord) []timedWord {
 		w, before := &words[i], &words[previous]
 		if !strings.HasSuffix(before.text, " ") && strings.Contains(appendPunctuation, w.text) {
 			before.text += w.text
-			before.tokens, before.logProbs = slices.Concat(before.tokens, w.tokens), slices.Concat(before.logProbs, w.logProbs)
+			before.tokens, before.logProbs = slices.Concat(before.tokens, w.tokens),
+				slices.Concat(before.logProbs, w.logProbs)
 			w.text, w.tokens, w.logProbs = "", nil, nil
 		} else {
 			previous = i

@@ -77,7 +77,8 @@ func NewDecoder(identification, setupHeader []byte) (*Decoder, error) {
 	}
 	d.setup = s
 	d.modeBits = bitsFor(len(s.modes) - 1)
-	d.tail, d.lines, d.vectors = make([][]float32, d.channels), make([][]float32, d.channels), make([][]float32, 0, d.channels)
+	d.tail, d.lines, d.vectors = make([][]float32, d.channels), make([][]float32, d.channels),
+		make([][]float32, 0, d.channels)
 	d.floors = make([]floorCurve, d.channels)
 	long := d.blocks[1].size
 	for c := range d.channels {

@@ -69,7 +69,8 @@ func (d *Driver) OpenBLAS(named string) (*BLAS, error) {
 	}
 	lib, err := open(named, sonames, append(toolkitFolders, pythonFolders()...))
 	if err != nil {
-		return nil, &Refusal{Reason: ErrNoBLAS, Cause: err, Hint: "pip install nvidia-cublas-cu12, or a CUDA toolkit, brings one"}
+		return nil, &Refusal{Reason: ErrNoBLAS, Cause: err,
+			Hint: "pip install nvidia-cublas-cu12, or a CUDA toolkit, brings one"}
 	}
 	b := &BLAS{path: lib.path}
 	if err := lib.resolve(b.fn.all()); err != nil {
@@ -132,7 +133,7 @@ const (
 	blasAllocFailed  = 3  // CUBLAS_STATUS_ALLOC_FAILED
 	blasNotSupported = 15 // CUBLAS_STATUS_NOT_SUPPORTED
 	algorithmSize    = 64 // cublasLtMatmulAlgo_t
-	resultSize       = 96 // cublasLtMatmulHeuristicResult_t: the algorithm, its workspace (8), a status (4), waves (4), four int
+	resultSize       = 96 // cublasLtMatmulHeuristicResult_t: the algorithm, its workspace (8), status (4), waves (4), 4 int
 )
 
 // OperandAlignment is what every matrix of a product starts on a multiple of, in
@@ -182,15 +183,18 @@ func (p *Plan) describe() error {
 	transpose, epilogue := int32(opTranspose), int32(epilogueBias)
 	// cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *matmulDesc, cublasComputeType_t computeType,
 	//     cudaDataType_t scaleType)
-	err := blasCheck("cublasLtMatmulDescCreate", call(f.descCreate, uintptr(unsafe.Pointer(&p.desc)), compute32F, uintptr(Float32)))
+	err := blasCheck("cublasLtMatmulDescCreate",
+		call(f.descCreate, uintptr(unsafe.Pointer(&p.desc)), compute32F, uintptr(Float32)))
 	if err != nil {
 		return err
 	}
 	// cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t matmulDesc, cublasLtMatmulDescAttributes_t attr,
 	//     const void *buf, size_t sizeInBytes)
-	err = blasCheck("cublasLtMatmulDescSetAttribute", call(f.descSetAttribute, p.desc, descTransA, uintptr(unsafe.Pointer(&transpose)), 4))
+	err = blasCheck("cublasLtMatmulDescSetAttribute",
+		call(f.descSetAttribute, p.desc, descTransA, uintptr(unsafe.Pointer(&transpose)), 4))
 	if err == nil && s.Bias {
-		err = blasCheck("cublasLtMatmulDescSetAttribute", call(f.descSetAttribute, p.desc, descEpilogue, uintptr(unsafe.Pointer(&epilogue)), 4))
+		err = blasCheck("cublasLtMatmulDescSetAttribute",
+			call(f.descSetAttribute, p.desc, descEpilogue, uintptr(unsafe.Pointer(&epilogue)), 4))
 	}
 	if err != nil {
 		return err
@@ -203,12 +207,14 @@ func (p *Plan) describe() error {
 		at                *uintptr
 		kind              DataType
 		rows, columns, ld int
-	}{{&p.w, s.In, s.K, s.N, s.LDW}, {&p.x, s.In, s.K, s.M, s.LDX}, {&p.out, s.Out, s.N, s.M, s.LDD}, {&p.r, s.Out, s.N, s.M, ldr}} {
+	}{{&p.w, s.In, s.K, s.N, s.LDW}, {&p.x, s.In, s.K, s.M, s.LDX}, {&p.out, s.Out, s.N, s.M, s.LDD},
+		{&p.r, s.Out, s.N, s.M, ldr}} {
 		var layout uintptr
 		// cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *matLayout, cudaDataType type, uint64_t rows,
 		//     uint64_t cols, int64_t ld)
 		err := blasCheck("cublasLtMatrixLayoutCreate",
-			call(f.layoutCreate, uintptr(unsafe.Pointer(&layout)), uintptr(l.kind), uintptr(l.rows), uintptr(l.columns), uintptr(l.ld)))
+			call(f.layoutCreate, uintptr(unsafe.Pointer(&layout)), uintptr(l.kind), uintptr(l.rows),
+				uintptr(l.columns), uintptr(l.ld)))
 		if err != nil {
 			return err
 		}
@@ -222,19 +228,23 @@ func (p *Plan) choose(workspaceBytes int) error {
 	f := &p.b.fn
 	var preference uintptr
 	// cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *pref)
-	if err := blasCheck("cublasLtMatmulPreferenceCreate", call(f.preferenceCreate, uintptr(unsafe.Pointer(&preference)))); err != nil {
+	if err := blasCheck("cublasLtMatmulPreferenceCreate",
+		call(f.preferenceCreate, uintptr(unsafe.Pointer(&preference)))); err != nil {
 		return err
 	}
 	defer call(f.preferenceDestroy, preference)
 	bytes, reduction, alignment := uint64(workspaceBytes), uint32(reduceNone), uint32(OperandAlignment)
 	// cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t pref, cublasLtMatmulPreferenceAttributes_t attr,
 	//     const void *buf, size_t sizeInBytes)
-	err := blasCheck("cublasLtMatmulPreferenceSetAttribute", call(f.preferenceSetAttribute, preference, preferMemory, uintptr(unsafe.Pointer(&bytes)), 8))
+	err := blasCheck("cublasLtMatmulPreferenceSetAttribute",
+		call(f.preferenceSetAttribute, preference, preferMemory, uintptr(unsafe.Pointer(&bytes)), 8))
 	if err == nil {
-		err = blasCheck("cublasLtMatmulPreferenceSetAttribute", call(f.preferenceSetAttribute, preference, preferReduce, uintptr(unsafe.Pointer(&reduction)), 4))
+		err = blasCheck("cublasLtMatmulPreferenceSetAttribute",
+			call(f.preferenceSetAttribute, preference, preferReduce, uintptr(unsafe.Pointer(&reduction)), 4))
 	}
 	for attribute := uintptr(preferAlignA); err == nil && attribute < preferAlignA+4; attribute++ {
-		err = blasCheck("cublasLtMatmulPreferenceSetAttribute", call(f.preferenceSetAttribute, preference, attribute, uintptr(unsafe.Pointer(&alignment)), 4))
+		err = blasCheck("cublasLtMatmulPreferenceSetAttribute",
+			call(f.preferenceSetAttribute, preference, attribute, uintptr(unsafe.Pointer(&alignment)), 4))
 	}
 	if err != nil {
 		return err
@@ -244,8 +254,9 @@ func (p *Plan) choose(workspaceBytes int) error {
 	// cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t operationDesc,
 	//     cublasLtMatrixLayout_t Adesc, Bdesc, Cdesc, Ddesc, cublasLtMatmulPreference_t preference,
 	//     int requestedAlgoCount, cublasLtMatmulHeuristicResult_t results[], int *returnAlgoCount)
-	err = blasCheck("cublasLtMatmulAlgoGetHeuristic", call(f.heuristic, p.b.handle, p.desc, p.w, p.x, p.r, p.out, preference, 1,
-		uintptr(unsafe.Pointer(&result)), uintptr(unsafe.Pointer(&found))))
+	err = blasCheck("cublasLtMatmulAlgoGetHeuristic",
+		call(f.heuristic, p.b.handle, p.desc, p.w, p.x, p.r, p.out, preference, 1,
+			uintptr(unsafe.Pointer(&result)), uintptr(unsafe.Pointer(&found))))
 	if err != nil {
 		return err
 	}
@@ -284,7 +295,8 @@ type Operands struct {
 func (p *Plan) Multiply(_ *Context, o Operands, workspace DevicePtr, s Stream) error {
 	if p.shape.Bias {
 		// It is read when the product is queued.
-		if err := blasCheck("cublasLtMatmulDescSetAttribute", call(p.b.fn.descSetAttribute, p.desc, descBias, uintptr(unsafe.Pointer(&o.Bias)), 8)); err != nil {
+		if err := blasCheck("cublasLtMatmulDescSetAttribute",
+			call(p.b.fn.descSetAttribute, p.desc, descBias, uintptr(unsafe.Pointer(&o.Bias)), 8)); err != nil {
 			return err
 		}
 	}
@@ -298,9 +310,11 @@ func (p *Plan) Multiply(_ *Context, o Operands, workspace DevicePtr, s Stream) e
 	//     cublasLtMatrixLayout_t Adesc, const void *B, cublasLtMatrixLayout_t Bdesc, const void *beta, const void *C,
 	//     cublasLtMatrixLayout_t Cdesc, void *D, cublasLtMatrixLayout_t Ddesc, const cublasLtMatmulAlgo_t *algo,
 	//     void *workspace, size_t workspaceSizeInBytes, cudaStream_t stream)
-	return blasCheck("cublasLtMatmul", call(p.b.fn.matmul, p.b.handle, p.desc, uintptr(unsafe.Pointer(&alpha)), uintptr(o.W), p.w,
+	return blasCheck("cublasLtMatmul", call(p.b.fn.matmul, p.b.handle, p.desc,
+		uintptr(unsafe.Pointer(&alpha)), uintptr(o.W), p.w,
 		uintptr(o.X), p.x, uintptr(unsafe.Pointer(&beta)), uintptr(o.Residual), p.r,
-		uintptr(o.Dst), p.out, uintptr(unsafe.Pointer(&p.algorithm)), uintptr(workspace), uintptr(p.workspace), uintptr(s)))
+		uintptr(o.Dst), p.out, uintptr(unsafe.Pointer(&p.algorithm)), uintptr(workspace),
+		uintptr(p.workspace), uintptr(s)))
 }
 
 // Close lets go of the plan, which no product needs any more.

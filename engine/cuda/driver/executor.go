@@ -31,7 +31,8 @@ func (d *Driver) NewExecutor(g GPU) (*Executor, error) {
 	started := make(chan error)
 	go e.run(d, g, started)
 	if err := <-started; err != nil {
-		return nil, &Refusal{Reason: ErrUnusable, Detail: g.Name, Cause: err, Hint: "another process may hold the GPU, or all its memory; nvidia-smi lists them"}
+		return nil, &Refusal{Reason: ErrUnusable, Detail: g.Name, Cause: err,
+			Hint: "another process may hold the GPU, or all its memory; nvidia-smi lists them"}
 	}
 	return e, nil
 }
@@ -98,12 +99,14 @@ type Context struct {
 func (d *Driver) newContext(g GPU) (*Context, error) {
 	const blockingSync = 4 // CU_CTX_SCHED_BLOCKING_SYNC: the thread sleeps while it waits, instead of spinning
 	// cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
-	if err := d.check("cuDevicePrimaryCtxSetFlags_v2", call(d.fn.devicePrimaryCtxSetFlags, uintptr(g.handle), blockingSync)); err != nil {
+	if err := d.check("cuDevicePrimaryCtxSetFlags_v2",
+		call(d.fn.devicePrimaryCtxSetFlags, uintptr(g.handle), blockingSync)); err != nil {
 		return nil, err
 	}
 	var handle uintptr
 	// cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
-	if err := d.check("cuDevicePrimaryCtxRetain", call(d.fn.devicePrimaryCtxRetain, uintptr(unsafe.Pointer(&handle)), uintptr(g.handle))); err != nil {
+	if err := d.check("cuDevicePrimaryCtxRetain",
+		call(d.fn.devicePrimaryCtxRetain, uintptr(unsafe.Pointer(&handle)), uintptr(g.handle))); err != nil {
 		return nil, err
 	}
 	c := &Context{d: d, gpu: g}

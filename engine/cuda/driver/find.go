@@ -12,7 +12,8 @@ import (
 // driverFolders are where a driver may lie without the loader knowing: Debian, Red Hat, WSL, NixOS, and containers of
 // Google's.
 var driverFolders = []string{
-	"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib/wsl/lib", "/run/opengl-driver/lib",
+	"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib/wsl/lib",
+	"/run/opengl-driver/lib",
 	"/usr/local/nvidia/lib64",
 }
 
@@ -34,7 +35,8 @@ func pythonFolders() []string {
 	if home, err := os.UserHomeDir(); err == nil {
 		folders = append(folders, home+"/.local/lib/python3*/site-packages")
 	}
-	folders = append(folders, "/usr/local/lib/python3*/dist-packages", "/usr/local/lib/python3*/site-packages", "/usr/lib/python3*/site-packages")
+	folders = append(folders, "/usr/local/lib/python3*/dist-packages", "/usr/local/lib/python3*/site-packages",
+		"/usr/lib/python3*/site-packages")
 	var libraries []string
 	for _, f := range folders {
 		libraries = append(libraries, f+"/nvidia/cublas/lib", f+"/nvidia/cu1[0-9]/lib")

@@ -65,20 +65,23 @@ func (d *Driver) examine(ordinal int) (GPU, error) {
 	g := GPU{Ordinal: ordinal}
 	var handle int32
 	// cuDeviceGet(CUdevice *device, int ordinal)
-	if err := d.check("cuDeviceGet", call(d.fn.deviceGet, uintptr(unsafe.Pointer(&handle)), uintptr(ordinal))); err != nil {
+	if err := d.check("cuDeviceGet", call(d.fn.deviceGet, uintptr(unsafe.Pointer(&handle)),
+		uintptr(ordinal))); err != nil {
 		return g, err
 	}
 	g.handle = handle
 	var name [256]byte
 	// cuDeviceGetName(char *name, int len, CUdevice dev)
-	if err := d.check("cuDeviceGetName", call(d.fn.deviceGetName, uintptr(unsafe.Pointer(&name)), uintptr(len(name)), uintptr(handle))); err != nil {
+	if err := d.check("cuDeviceGetName", call(d.fn.deviceGetName, uintptr(unsafe.Pointer(&name)), uintptr(len(name)),
+		uintptr(handle))); err != nil {
 		return g, err
 	}
 	text, _, _ := bytes.Cut(name[:], []byte{0})
 	g.Name = string(text)
 	var total uint64
 	// cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
-	if err := d.check("cuDeviceTotalMem_v2", call(d.fn.deviceTotalMem, uintptr(unsafe.Pointer(&total)), uintptr(handle))); err != nil {
+	if err := d.check("cuDeviceTotalMem_v2", call(d.fn.deviceTotalMem, uintptr(unsafe.Pointer(&total)),
+		uintptr(handle))); err != nil {
 		return g, err
 	}
 	g.MemoryBytes = int64(total)
@@ -86,11 +89,13 @@ func (d *Driver) examine(ordinal int) (GPU, error) {
 		dst       *int
 		attribute uintptr
 	}{
-		{&g.Major, attributeMajor}, {&g.Minor, attributeMinor}, {&g.SMs, attributeSMs}, {&g.SharedBytes, attributeShared}, {&g.L2Bytes, attributeL2},
+		{&g.Major, attributeMajor}, {&g.Minor, attributeMinor}, {&g.SMs, attributeSMs},
+		{&g.SharedBytes, attributeShared}, {&g.L2Bytes, attributeL2},
 	} {
 		var value int32
 		// cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
-		if err := d.check("cuDeviceGetAttribute", call(d.fn.deviceGetAttribute, uintptr(unsafe.Pointer(&value)), a.attribute, uintptr(handle))); err != nil {
+		if err := d.check("cuDeviceGetAttribute",
+			call(d.fn.deviceGetAttribute, uintptr(unsafe.Pointer(&value)), a.attribute, uintptr(handle))); err != nil {
 			return g, err
 		}
 		*a.dst = int(value)

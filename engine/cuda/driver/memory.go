@@ -9,7 +9,8 @@ type DevicePtr uint64
 func (c *Context) MemInfo() (free, total int64, err error) {
 	var f, t uint64
 	// cuMemGetInfo_v2(size_t *free, size_t *total)
-	err = c.d.check("cuMemGetInfo_v2", call(c.d.fn.memGetInfo, uintptr(unsafe.Pointer(&f)), uintptr(unsafe.Pointer(&t))))
+	err = c.d.check("cuMemGetInfo_v2", call(c.d.fn.memGetInfo, uintptr(unsafe.Pointer(&f)),
+		uintptr(unsafe.Pointer(&t))))
 	return int64(f), int64(t), err
 }
 
@@ -32,7 +33,8 @@ func (c *Context) MemFree(p DevicePtr) error {
 func (c *Context) HostAlloc(bytes int) ([]byte, error) {
 	var p unsafe.Pointer
 	// cuMemHostAlloc(void **pp, size_t bytesize, unsigned int flags)
-	if err := c.d.check("cuMemHostAlloc", call(c.d.fn.memHostAlloc, uintptr(unsafe.Pointer(&p)), uintptr(bytes), 0)); err != nil {
+	if err := c.d.check("cuMemHostAlloc", call(c.d.fn.memHostAlloc, uintptr(unsafe.Pointer(&p)),
+		uintptr(bytes), 0)); err != nil {
 		return nil, err
 	}
 	return unsafe.Slice((*byte)(p), bytes), nil
@@ -47,19 +49,22 @@ func (c *Context) HostFree(block []byte) error {
 // CopyToDevice queues a copy of src to dst. src is HostAlloc's and stays as it is until the copy is done.
 func (c *Context) CopyToDevice(dst DevicePtr, src []byte, s Stream) error {
 	// cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount, CUstream hStream)
-	return c.d.check("cuMemcpyHtoDAsync_v2", call(c.d.fn.memcpyHtoDAsync, uintptr(dst), uintptr(unsafe.Pointer(unsafe.SliceData(src))), uintptr(len(src)), uintptr(s)))
+	return c.d.check("cuMemcpyHtoDAsync_v2", call(c.d.fn.memcpyHtoDAsync, uintptr(dst),
+		uintptr(unsafe.Pointer(unsafe.SliceData(src))), uintptr(len(src)), uintptr(s)))
 }
 
 // CopyToHost queues a copy of src to dst, which is HostAlloc's and has its contents once the stream has come that far.
 func (c *Context) CopyToHost(dst []byte, src DevicePtr, s Stream) error {
 	// cuMemcpyDtoHAsync_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream)
-	return c.d.check("cuMemcpyDtoHAsync_v2", call(c.d.fn.memcpyDtoHAsync, uintptr(unsafe.Pointer(unsafe.SliceData(dst))), uintptr(src), uintptr(len(dst)), uintptr(s)))
+	return c.d.check("cuMemcpyDtoHAsync_v2", call(c.d.fn.memcpyDtoHAsync,
+		uintptr(unsafe.Pointer(unsafe.SliceData(dst))), uintptr(src), uintptr(len(dst)), uintptr(s)))
 }
 
 // CopyOnDevice queues a copy within the GPU's memory. The two places must not overlap.
 func (c *Context) CopyOnDevice(dst, src DevicePtr, bytes int, s Stream) error {
 	// cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream)
-	return c.d.check("cuMemcpyDtoDAsync_v2", call(c.d.fn.memcpyDtoDAsync, uintptr(dst), uintptr(src), uintptr(bytes), uintptr(s)))
+	return c.d.check("cuMemcpyDtoDAsync_v2", call(c.d.fn.memcpyDtoDAsync, uintptr(dst), uintptr(src),
+		uintptr(bytes), uintptr(s)))
 }
 
 // Zero queues the setting of memory to zero.

@@ -44,7 +44,8 @@ func (c *Context) LoadModule(ptx []byte) (Module, error) {
 	var m Module
 	// cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
 	//     CUjit_option *options, void **optionValues)
-	err = c.d.check("cuModuleLoadDataEx", call(c.d.fn.moduleLoadDataEx, uintptr(unsafe.Pointer(&m)), uintptr(unsafe.Pointer(unsafe.SliceData(text))),
+	err = c.d.check("cuModuleLoadDataEx", call(c.d.fn.moduleLoadDataEx, uintptr(unsafe.Pointer(&m)),
+		uintptr(unsafe.Pointer(unsafe.SliceData(text))),
 		uintptr(len(options)), uintptr(unsafe.Pointer(&options)), uintptr(unsafe.Pointer(&values))))
 	if err == nil {
 		return m, nil
@@ -66,7 +67,8 @@ func (c *Context) Function(m Module, name string) (Function, error) {
 	text := append([]byte(name), 0)
 	var f Function
 	// cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
-	err := c.d.check("cuModuleGetFunction", call(c.d.fn.moduleGetFunction, uintptr(unsafe.Pointer(&f)), uintptr(m), uintptr(unsafe.Pointer(unsafe.SliceData(text)))))
+	err := c.d.check("cuModuleGetFunction", call(c.d.fn.moduleGetFunction, uintptr(unsafe.Pointer(&f)), uintptr(m),
+		uintptr(unsafe.Pointer(unsafe.SliceData(text)))))
 	if err != nil {
 		return 0, fmt.Errorf("kernel %s: %w", name, err)
 	}
@@ -76,14 +78,16 @@ func (c *Context) Function(m Module, name string) (Function, error) {
 // SetAttribute sets an attribute of a function: more than 48 KiB of dynamic shared memory must be asked for.
 func (c *Context) SetAttribute(f Function, attribute, value int) error {
 	// cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value)
-	return c.d.check("cuFuncSetAttribute", call(c.d.fn.funcSetAttribute, uintptr(f), uintptr(attribute), uintptr(value)))
+	return c.d.check("cuFuncSetAttribute", call(c.d.fn.funcSetAttribute, uintptr(f),
+		uintptr(attribute), uintptr(value)))
 }
 
 // Attribute reads an attribute of a function.
 func (c *Context) Attribute(f Function, attribute int) (int, error) {
 	var value int32
 	// cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
-	err := c.d.check("cuFuncGetAttribute", call(c.d.fn.funcGetAttribute, uintptr(unsafe.Pointer(&value)), uintptr(attribute), uintptr(f)))
+	err := c.d.check("cuFuncGetAttribute", call(c.d.fn.funcGetAttribute, uintptr(unsafe.Pointer(&value)),
+		uintptr(attribute), uintptr(f)))
 	return int(value), err
 }
 
@@ -93,7 +97,8 @@ func (c *Context) Occupancy(f Function, threads, sharedBytes int) (int, error) {
 	// cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func,
 	//     int blockSize, size_t dynamicSMemSize)
 	err := c.d.check("cuOccupancyMaxActiveBlocksPerMultiprocessor",
-		call(c.d.fn.occupancyMaxActiveBlocks, uintptr(unsafe.Pointer(&blocks)), uintptr(f), uintptr(threads), uintptr(sharedBytes)))
+		call(c.d.fn.occupancyMaxActiveBlocks, uintptr(unsafe.Pointer(&blocks)), uintptr(f),
+			uintptr(threads), uintptr(sharedBytes)))
 	return int(blocks), err
 }
 
@@ -110,6 +115,8 @@ func (c *Context) Launch(f Function, grid, block Dim3, sharedBytes int, s Stream
 	}
 	// cuLaunchKernel(CUfunction f, unsigned int gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ,
 	//     unsigned int sharedMemBytes, CUstream hStream, void **kernelParams, void **extra)
-	return c.d.check("cuLaunchKernel", call(c.d.fn.launchKernel, uintptr(f), uintptr(grid.X), uintptr(grid.Y), uintptr(grid.Z),
-		uintptr(block.X), uintptr(block.Y), uintptr(block.Z), uintptr(sharedBytes), uintptr(s), uintptr(unsafe.Pointer(&addresses[0])), 0))
+	return c.d.check("cuLaunchKernel", call(c.d.fn.launchKernel, uintptr(f), uintptr(grid.X),
+		uintptr(grid.Y), uintptr(grid.Z),
+		uintptr(block.X), uintptr(block.Y), uintptr(block.Z), uintptr(sharedBytes), uintptr(s),
+		uintptr(unsafe.Pointer(&addresses[0])), 0))
 }

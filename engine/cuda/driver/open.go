@@ -40,15 +40,18 @@ func Open(c Config) (*Driver, error) {
 	}
 	d := &Driver{path: lib.path}
 	if err := lib.resolve(d.fn.first()); err != nil {
-		return nil, &Refusal{Reason: ErrNoLibrary, Detail: lib.path, Cause: err, Hint: "name the driver's own libcuda.so.1"}
+		return nil, &Refusal{Reason: ErrNoLibrary, Detail: lib.path, Cause: err,
+			Hint: "name the driver's own libcuda.so.1"}
 	}
 	var version int32
-	if err := d.check("cuDriverGetVersion", call(d.fn.driverGetVersion, uintptr(unsafe.Pointer(&version)))); err != nil {
+	if err := d.check("cuDriverGetVersion", call(d.fn.driverGetVersion,
+		uintptr(unsafe.Pointer(&version)))); err != nil {
 		return nil, &Refusal{Reason: ErrUnusable, Detail: lib.path, Cause: err}
 	}
 	if d.version = Version(version); d.version < OldestDriver {
-		return nil, &Refusal{Reason: ErrOldDriver, Detail: fmt.Sprintf("%s is for CUDA %s; %s is needed", lib.path, d.version, OldestDriver),
-			Hint: "update the driver to 525 or newer"}
+		return nil, &Refusal{Reason: ErrOldDriver,
+			Detail: fmt.Sprintf("%s is for CUDA %s; %s is needed", lib.path, d.version, OldestDriver),
+			Hint:   "update the driver to 525 or newer"}
 	}
 	if err := lib.resolve(d.fn.all()); err != nil {
 		return nil, &Refusal{Reason: ErrUnusable, Detail: fmt.Sprintf("%s (CUDA %s)", lib.path, d.version), Cause: err}
@@ -59,7 +62,8 @@ func Open(c Config) (*Driver, error) {
 		case IsStatus(err, NoDevice):
 			return nil, &Refusal{Reason: ErrNoGPU, Detail: lib.path, Cause: err}
 		case IsStatus(err, StubLibrary):
-			return nil, &Refusal{Reason: ErrNoLibrary, Detail: lib.path + " is the toolkit's stand-in, not the driver", Cause: err}
+			return nil, &Refusal{Reason: ErrNoLibrary,
+				Detail: lib.path + " is the toolkit's stand-in, not the driver", Cause: err}
 		}
 		return nil, &Refusal{Reason: ErrUnusable, Detail: lib.path, Cause: err, Hint: "nvidia-smi says more"}
 	}

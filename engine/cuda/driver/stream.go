@@ -22,7 +22,8 @@ func (c *Context) NewStream(priority int) (Stream, error) {
 	const nonBlocking = 1 // CU_STREAM_NON_BLOCKING
 	var s Stream
 	// cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
-	err := c.d.check("cuStreamCreateWithPriority", call(c.d.fn.streamCreateWithPriority, uintptr(unsafe.Pointer(&s)), nonBlocking, uintptr(priority)))
+	err := c.d.check("cuStreamCreateWithPriority",
+		call(c.d.fn.streamCreateWithPriority, uintptr(unsafe.Pointer(&s)), nonBlocking, uintptr(priority)))
 	return s, err
 }
 
@@ -89,7 +90,8 @@ func (c *Context) SynchronizeEvent(e Event) error {
 func (c *Context) Elapsed(from, to Event) (time.Duration, error) {
 	var millis float32
 	// cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd)
-	err := c.d.check("cuEventElapsedTime", call(c.d.fn.eventElapsedTime, uintptr(unsafe.Pointer(&millis)), uintptr(from), uintptr(to)))
+	err := c.d.check("cuEventElapsedTime", call(c.d.fn.eventElapsedTime, uintptr(unsafe.Pointer(&millis)),
+		uintptr(from), uintptr(to)))
 	return time.Duration(float64(millis) * float64(time.Millisecond)), err
 }
 
@@ -112,7 +114,8 @@ func (c *Context) EndCapture(s Stream) (Graph, error) {
 func (c *Context) Instantiate(g Graph) (Exec, error) {
 	var x Exec
 	// cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph, unsigned long long flags)
-	err := c.d.check("cuGraphInstantiateWithFlags", call(c.d.fn.graphInstantiate, uintptr(unsafe.Pointer(&x)), uintptr(g), 0))
+	err := c.d.check("cuGraphInstantiateWithFlags",
+		call(c.d.fn.graphInstantiate, uintptr(unsafe.Pointer(&x)), uintptr(g), 0))
 	return x, err
 }
 

@@ -156,7 +156,8 @@ func unitsOf(sources []string) ([]unit, error) {
 			return nil, err
 		}
 		// The source is in the text for its hash's sake; the compiler reads the file, and so knows its lines.
-		units = append(units, unit{name: m.Name + ".cu", text: entering(m) + "/*\n" + strings.ReplaceAll(string(text), "*/", "* /") + "*/\n", flags: kernelFlags})
+		units = append(units, unit{name: m.Name + ".cu",
+			text: entering(m) + "/*\n" + strings.ReplaceAll(string(text), "*/", "* /") + "*/\n", flags: kernelFlags})
 	}
 	return units, nil
 }
@@ -224,7 +225,8 @@ func link(path string, units []unit, common []string) error {
 	if out, err := exec.Command(compiler(), args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("emu: linking: %w\n%s", err, out)
 	}
-	if err := os.Symlink(cudaName, filepath.Join(filepath.Dir(path), blasName)); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := os.Symlink(cudaName, filepath.Join(filepath.Dir(path), blasName)); err != nil &&
+		!errors.Is(err, os.ErrExist) {
 		return err
 	}
 	return os.Rename(path+".part", path)

@@ -72,7 +72,8 @@ func fillFor(fill uint, blocks, theta int) uint {
 }
 
 // readWhole reads one vector, or fills its place.
-func (r *bandReader) readWhole(x []float32, costs []uint8, bits, blocks int, from []float32, gain float32, fill uint) uint {
+func (r *bandReader) readWhole(x []float32, costs []uint8, bits, blocks int, from []float32,
+	gain float32, fill uint) uint {
 	i := pulsesFor(costs, bits)
 	cost := costOf(costs, i)
 	for ; cost > r.left && i > 0; cost = costOf(costs, i) {
