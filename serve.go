@@ -47,18 +47,7 @@ type serveCmd struct {
 }
 
 func (s *serveCmd) Run(ctx context.Context, c *console, cli *commandLine) error {
-	if err := s.check(); err != nil {
-		return err
-	}
-	scheduling, err := s.schedulingFlags.config()
-	if err != nil {
-		return err
-	}
-	doors, err := s.doors()
-	if err != nil {
-		return err
-	}
-	ffmpeg, err := s.find(ctx)
+	cfg, doors, err := s.settings(ctx)
 	if err != nil {
 		return err
 	}
@@ -76,13 +65,6 @@ func (s *serveCmd) Run(ctx context.Context, c *console, cli *commandLine) error 
 		Load: loader.load, Size: loader.modelBytes, KeepAlive: s.KeepAlive, MemoryBytes: int64(s.ModelMemory),
 	})
 	defer registry.Close()
-	cfg := s.config(scheduling)
-	cfg.FFmpeg = ffmpeg
-	s.accessFlags.set(&cfg, doors)
-	s.liveFlags.set(&cfg)
-	if err := cfg.Validate(); err != nil {
-		return &usage{err}
-	}
 	listener, err := net.Listen("tcp", s.Addr)
 	if err != nil {
 		return listenError(s.Addr, err)
@@ -99,11 +81,35 @@ func (s *serveCmd) Run(ctx context.Context, c *console, cli *commandLine) error 
 	if err != nil {
 		return err
 	}
-	if ffmpeg != nil {
-		log.Info().Str("path", ffmpeg.Path()).Str("version", ffmpeg.Version()).Msg("ffmpeg decodes what hark does not")
+	if f := cfg.FFmpeg; f != nil {
+		log.Info().Str("path", f.Path()).Str("version", f.Version()).Msg("ffmpeg decodes what hark does not")
 	}
 	s.announce(log, loader, doors, listener.Addr())
 	return s.run(ctx, srv, doors, listener, log)
+}
+
+// settings checks the flags and makes of them what the server is to keep to, but for its jobs.
+func (s *serveCmd) settings(ctx context.Context) (cfg server.Config, d doors, err error) {
+	if err := s.check(); err != nil {
+		return cfg, d, err
+	}
+	scheduling, err := s.schedulingFlags.config()
+	if err != nil {
+		return cfg, d, err
+	}
+	if d, err = s.doors(); err != nil {
+		return cfg, d, err
+	}
+	cfg = s.config(scheduling)
+	if cfg.FFmpeg, err = s.find(ctx); err != nil {
+		return cfg, d, err
+	}
+	s.accessFlags.set(&cfg, d)
+	s.liveFlags.set(&cfg)
+	if err := cfg.Validate(); err != nil {
+		return cfg, d, &usage{err}
+	}
+	return cfg, d, nil
 }
 
 // checkModels refuses a name that nobody knows at once, not behind a server that never gets ready.

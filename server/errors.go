@@ -8,16 +8,13 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"hark/access"
 	"hark/audioprep"
 	"hark/batcher"
 	"hark/engine"
-	"hark/jobs"
 )
 
 // statusClientGone is what the log and the metrics say of a request whose client hung up; the link is aborted without
@@ -118,26 +115,38 @@ func hungUp(err error) bool {
 
 // explain maps an error to what the wire shows while the client is there.
 func explain(err error) *apiError {
+	var api *apiError
+	switch {
+	case errors.As(err, &api):
+		return api
+	case errors.Is(err, batcher.ErrDeadline): // whatever else failed because of it
+		return &apiError{status: http.StatusServiceUnavailable, code: "deadline_exceeded",
+			param: "deadline_ms", retry: retryNever,
+			message: "the transcript wasn't ready within deadline_ms: allow more time, or send the request when less is waiting", cause: err}
+	}
+	if e := audioError(err); e != nil {
+		return e
+	}
+	if e := modelError(err); e != nil {
+		return e
+	}
+	if e := waitError(err); e != nil {
+		return e
+	}
+	return &apiError{status: http.StatusInternalServerError, code: "internal_error",
+		message: "something went wrong in the server: its log has the reason under this answer's x-request-id", cause: err}
+}
+
+// audioError maps what is wrong with a file, or with the server's room for it; nil for any other error.
+func audioError(err error) *apiError {
 	var (
-		api     *apiError
 		format  *audioprep.FormatError
 		corrupt *audioprep.CorruptError
 		limit   *audioprep.LimitError
 		choice  *audioprep.ChoiceError
 		storage *audioprep.StorageError
-		option  *engine.OptionError
-		busy    *batcher.BusyError
-		memory  *engine.MemoryError
-
-		allowance *access.LimitError
 	)
 	switch {
-	case errors.As(err, &api):
-		return api
-	case errors.Is(err, batcher.ErrDeadline):
-		return &apiError{status: http.StatusServiceUnavailable, code: "deadline_exceeded",
-			param: "deadline_ms", retry: retryNever,
-			message: "the transcript wasn't ready within deadline_ms: allow more time, or send the request when less is waiting", cause: err}
 	case errors.Is(err, audioprep.ErrEmpty):
 		return badField("file", "empty_audio", "the file holds no audio: send at least one sample")
 	case errors.As(err, &format):
@@ -152,12 +161,19 @@ func explain(err error) *apiError {
 		return badField(choice.What, "unsupported_value", "%v", choice)
 	case errors.As(err, &storage):
 		return spoolFailed(storage)
+	}
+	return nil
+}
+
+// modelError maps what a model can't do, or its device; nil for any other error.
+func modelError(err error) *apiError {
+	var (
+		option *engine.OptionError
+		memory *engine.MemoryError
+	)
+	switch {
 	case errors.As(err, &option):
 		return badField(optionParam(option.Option), "unsupported_value", "%s", option.Reason)
-	case errors.As(err, &busy):
-		return tooBusy(busy)
-	case errors.As(err, &allowance):
-		return overLimit(allowance)
 	case errors.Is(err, errNoPair):
 		return &apiError{status: http.StatusNotFound, code: "model_not_found", param: "model", retry: retryNever,
 			message: "the model \"auto\" needs a Parakeet and a Whisper, and this server does not have both: send a model's name"}
@@ -165,20 +181,34 @@ func explain(err error) *apiError {
 		return &apiError{status: http.StatusInsufficientStorage, code: "model_too_large",
 			param: "model", retry: retryNever,
 			message: memory.Error() + ": ask for a smaller model", cause: err}
-	case errors.Is(err, batcher.ErrFatal):
+	case errors.Is(err, batcher.ErrFatal): // wraps ErrClosed too
 		return &apiError{status: http.StatusInternalServerError, code: "device_lost", retry: retryNever,
 			message: "the device that runs the model can't be used any more: the server must be restarted", cause: err}
 	case errors.Is(err, engine.ErrOutOfMemory):
 		return &apiError{status: http.StatusInsufficientStorage, code: "out_of_memory", retry: retrySoon,
 			message: "the device that runs the model has no memory left for the audio: send it again later, or in shorter parts", cause: err}
+	}
+	return nil
+}
+
+// waitError maps why a request was not let in, or could not stay; nil for any other error.
+func waitError(err error) *apiError {
+	var (
+		busy      *batcher.BusyError
+		allowance *access.LimitError
+	)
+	switch {
+	case errors.As(err, &busy):
+		return tooBusy(busy)
+	case errors.As(err, &allowance):
+		return overLimit(allowance)
 	case errors.Is(err, errEventsGone):
 		return &apiError{status: http.StatusGone, code: "events_gone", param: "Last-Event-ID", retry: retryNever,
 			message: "the stream has no event of that number, or not any more: read faster, or begin without Last-Event-ID"}
 	case errors.Is(err, batcher.ErrClosed), errors.Is(err, engine.ErrRegistryClosed):
 		return stopping(err)
 	}
-	return &apiError{status: http.StatusInternalServerError, code: "internal_error",
-		message: "something went wrong in the server: its log has the reason under this answer's x-request-id", cause: err}
+	return nil
 }
 
 func formatMessage(e *audioprep.FormatError) string {
@@ -244,60 +274,4 @@ func tooBusy(busy *batcher.BusyError) *apiError {
 func stopping(cause error) *apiError {
 	return &apiError{status: http.StatusServiceUnavailable, code: "shutting_down", retry: retrySoon,
 		message: "the server is stopping: try again in some seconds", cause: cause}
-}
-
-// uploadError maps what reading a request's body failed with.
-func uploadError(err error) *apiError {
-	var api *apiError
-	switch {
-	case errors.As(err, &api):
-		return api
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &apiError{status: http.StatusRequestTimeout, code: "upload_timeout", cause: err,
-			message: "the upload stood still or took too long: send it again over a faster link"}
-	}
-	return &apiError{status: http.StatusBadRequest, code: "malformed_body", cause: err,
-		message: "the request's body ends early or isn't well-formed multipart/form-data"}
-}
-
-func fileTooLarge(limit int64) *apiError {
-	return &apiError{status: http.StatusRequestEntityTooLarge, code: "file_too_large", param: "file", retry: retryNever,
-		message: fmt.Sprintf("the file is larger than %d bytes (%s), the most that this server takes: cut it into parts, or send it as flac or mp3",
-			limit, byteSize(limit))}
-}
-
-// spoolFailed is for an upload that the server couldn't store, which is no fault of the client's.
-func spoolFailed(err error) *apiError {
-	cause := fmt.Errorf("spool: %w", err)
-	if full := (*jobs.FullError)(nil); errors.As(err, &full) {
-		switch {
-		case full.Never:
-			return fileTooLarge(full.Fits)
-		case full.Kept:
-			return &apiError{status: http.StatusInsufficientStorage, code: "storage_full",
-				retry: retryNever, cause: cause,
-				message: fmt.Sprintf("the results that this server keeps leave no room for the job: delete jobs that are over (DELETE /v1/jobs/{id}), or wait until some have expired, which makes room for a file of up to %d bytes (%s)",
-					full.Fits, byteSize(full.Fits))}
-		}
-		return &apiError{status: http.StatusInsufficientStorage, code: "storage_full", retry: retrySoon, cause: cause,
-			message: "the jobs of this server take up all the room that they may have: try again after the seconds that Retry-After says"}
-	}
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
-		return &apiError{status: http.StatusInsufficientStorage, code: "storage_full", retry: retrySoon, cause: cause,
-			message: "the server has no room left for the upload and its samples: try again later, or tell whoever runs it to free its disk"}
-	}
-	return &apiError{status: http.StatusInternalServerError, code: "storage_failed", cause: cause,
-		message: "the server can't store the upload: tell whoever runs it to look at the folder for uploads, its log has the reason under this answer's x-request-id"}
-}
-
-func byteSize(n int64) string {
-	for _, u := range []struct {
-		size int64
-		name string
-	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
-		if n >= u.size {
-			return strconv.FormatFloat(float64(n)/float64(u.size), 'g', 3, 64) + " " + u.name
-		}
-	}
-	return fmt.Sprintf("%d bytes", n)
 }

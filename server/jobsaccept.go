@@ -56,27 +56,8 @@ func (o *office) accept(r *http.Request, d dialect) (*reply, error) {
 		wishes.warn("stream is ignored: the job's events_url has them")
 	}
 	recordOf(r).warnings = wishes.warnings
-	n := jobs.New{Job: jobs.Job{Owner: owner, Caller: caller(r), Key: key, Model: model}, Event: jobQueued}
-	if n.HookURL, err = s.webhookOf(r.Context(), up); err != nil {
-		return nil, err
-	}
-	if err := s.transcriber.check(r.Context(), model, wishes.options); err != nil {
-		return nil, wishes.inFields(err, d)
-	}
-	url, err := s.urlOf(r.Context(), up)
-	if err != nil {
-		return nil, err
-	}
-	if url == "" {
-		if n.Length, err = s.probe(r.Context(), up, wishes.choice); err != nil {
-			return nil, err
-		}
-		n.Audio = incoming
-	}
-	n.Request, err = json.Marshal(jobRequest{
-		OpenAI: d.openAI, Task: d.task, Fields: up.fields, Name: up.label.Name, Type: up.label.Type, URL: url,
-	})
-	if err != nil {
+	n := jobs.New{Job: jobs.Job{Owner: owner, Caller: caller(r), Key: key, Model: model}, Audio: incoming, Event: jobQueued}
+	if err := o.specify(r.Context(), &n, up, wishes, d); err != nil {
 		return nil, err
 	}
 	j, fresh, err := o.store.Accept(n)
@@ -87,6 +68,30 @@ func (o *office) accept(r *http.Request, d dialect) (*reply, error) {
 		s.metrics.jobsAccepted.Inc()
 	}
 	return o.answer(r, j, wishes.warnings)
+}
+
+// specify puts into a job whom to tell of it, its request, and how long its audio is or the URL instead of audio.
+func (o *office) specify(ctx context.Context, n *jobs.New, up *upload, wishes *wishes, d dialect) (err error) {
+	s := o.server
+	if n.HookURL, err = s.webhookOf(ctx, up); err != nil {
+		return err
+	}
+	if err := s.transcriber.check(ctx, n.Model, wishes.options); err != nil {
+		return wishes.inFields(err, d)
+	}
+	url, err := s.urlOf(ctx, up)
+	if err != nil {
+		return err
+	}
+	if url != "" {
+		n.Audio = nil
+	} else if n.Length, err = s.probe(ctx, up, wishes.choice); err != nil {
+		return err
+	}
+	n.Request, err = json.Marshal(jobRequest{
+		OpenAI: d.openAI, Task: d.task, Fields: up.fields, Name: up.label.Name, Type: up.label.Type, URL: url,
+	})
+	return err
 }
 
 // receive stores a job's body, its audio where jobs have theirs. What there is of
