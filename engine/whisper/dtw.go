@@ -116,14 +116,34 @@ func warp(m []float32, rows, cols int) []int {
 	return entries
 }
 
+// The steps that lead to a place of the path.
+const (
+	diagonalStep = iota
+	downStep
+	rightStep
+)
+
 // warpPath is dynamic time warping on -m: the steps (row, column) of the cheapest path from corner to corner.
-// Costs are single precision and ties go to a column's step, as in the reference.
 func warpPath(m []float32, rows, cols int) [][2]int {
-	const (
-		diagonal = iota
-		down
-		right
-	)
+	steps := cheapestSteps(m, rows, cols)
+	var path [][2]int
+	for r, c := rows-1, cols-1; r >= 0 && c >= 0; {
+		path = append(path, [2]int{r, c})
+		step := steps[r*cols+c]
+		if step != rightStep {
+			r--
+		}
+		if step != downStep {
+			c--
+		}
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// cheapestSteps finds the last step of the cheapest path to each place of m, in [rows][cols] as m.
+// Costs are single precision and ties go to a column's step, as in the reference.
+func cheapestSteps(m []float32, rows, cols int) []uint8 {
 	inf := float32(math.Inf(1))
 	before, here := make([]float32, rows+1), make([]float32, rows+1) // cost of one column
 	steps := make([]uint8, rows*cols)
@@ -135,39 +155,17 @@ func warpPath(m []float32, rows, cols int) [][2]int {
 		here[0] = inf
 		for r := range rows {
 			both, above, left := before[r], here[r], before[r+1]
-			cost, step := left, uint8(right)
+			cost, step := left, uint8(rightStep)
 			switch {
 			case both < above && both < left:
-				cost, step = both, diagonal
+				cost, step = both, diagonalStep
 			case above < both && above < left:
-				cost, step = above, down
+				cost, step = above, downStep
 			}
 			here[r+1] = float32(float64(cost) - float64(m[r*cols+c]))
 			steps[r*cols+c] = step
 		}
 		before, here = here, before
 	}
-	var path [][2]int
-	for r, c := rows-1, cols-1; r >= 0 && c >= 0; {
-		path = append(path, [2]int{r, c})
-		switch {
-		case r == 0 && c == 0:
-			r, c = -1, -1
-		case r == 0:
-			c--
-		case c == 0:
-			r--
-		default:
-			switch steps[r*cols+c] {
-			case diagonal:
-				r, c = r-1, c-1
-			case down:
-				r--
-			default:
-				c--
-			}
-		}
-	}
-	slices.Reverse(path)
-	return path
+	return steps
 }
