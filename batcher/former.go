@@ -1,10 +1,6 @@
 package batcher
 
-import (
-	"fmt"
-	"runtime/debug"
-	"time"
-)
+import "time"
 
 // Former holds two lanes and forms turns and batches from them by the rules of the package comment. It's
 // deterministic: the same calls give the same batches. It isn't safe for concurrent use.
@@ -51,19 +47,6 @@ type Former[W any] struct {
 	turnSoFar  float64
 
 	holdUntil time.Time
-}
-
-// turn is what one lane is given before the other has its go.
-type turn[W any] struct {
-	lane   Lane
-	before Lane    // lane of the turn bound before it
-	items  fifo[W] // what waits for its next batch, in order
-	size   int     // requests that it has been given
-	cost   int64   // of these
-	owed   int     // clips left behind when it was bound
-	first  bool    // no batch of it has run
-
-	promoted int // clips of it that went first because of their age
 }
 
 // NewFormer returns an empty Former. Of c it uses what forms batches: not QueueLimit and the other limits of admission,
@@ -287,45 +270,6 @@ func (f *Former[W]) Done(now time.Time) (ended []*Item[W]) {
 	return ended
 }
 
-// fillBatch moves windows of the turn into b (rules 2 and 3; 9 and 10).
-func (f *Former[W]) fillBatch(b *Batch[W], ended []*Item[W]) []*Item[W] {
-	if f.policy != Windowed || b.Lane == Clips {
-		ended = f.fillFromTurn(b, f.maxBatch, ended)
-	} else {
-		f.quantum.planned = f.plan()
-		ended = f.fillRecordings(b, min(f.maxBatch, f.quantum.planned), ended)
-	}
-	if f.policy == Windowed && b.NumWindows > 0 {
-		ended = f.backfill(b, ended)
-	}
-	return ended
-}
-
-// fillFromTurn moves requests from the head of the turn into b until the next one does not fit.
-func (f *Former[W]) fillFromTurn(b *Batch[W], places int, ended []*Item[W]) []*Item[W] {
-	for it := f.cur.items.head; it != nil; it = f.cur.items.head {
-		if len(it.ready) == 0 && !f.fetch(it, f.most(it)) {
-			f.cur.items.remove(it)
-			f.leave(it)
-			ended = append(ended, it)
-			continue
-		}
-		if len(it.ready) > places {
-			break
-		}
-		// A recording is alone in its turn, so that the audio cap meets clips only, except where there is one queue.
-		if b.NumWindows > 0 && b.CostMillis+it.CostMillis > f.maxAudioMillis {
-			break
-		}
-		f.cur.items.remove(it)
-		f.begin(it)
-		b.add(it, it.ready)
-		places -= len(it.ready)
-		it.ready = nil
-	}
-	return ended
-}
-
 // begin notes that windows of an item go into a batch.
 func (f *Former[W]) begin(it *Item[W]) {
 	if it.phase == waiting {
@@ -341,47 +285,4 @@ func (f *Former[W]) leave(it *Item[W]) {
 	}
 	it.phase = gone
 	it.ready = nil
-}
-
-// most is how many windows an item is asked for at once: a batch's worth, so that they always fit an empty batch, or
-// more where they are handed on piece by piece.
-func (f *Former[W]) most(it *Item[W]) int {
-	if f.policy == Windowed && it.Lane == Recordings {
-		return fetchWindows
-	}
-	return f.maxBatch
-}
-
-// fetch asks the item's work for its next windows; false if there are none.
-func (f *Former[W]) fetch(it *Item[W], most int) bool {
-	it.ready, it.err = callNext(it.Work, most)
-	it.plenty = len(it.ready) == most
-	return len(it.ready) > 0
-}
-
-// topUp asks for further windows before the last ones are gone, so that a recording that is alone fills its batches. It
-// reports false if the item's work has failed.
-func (f *Former[W]) topUp(it *Item[W]) bool {
-	if !it.plenty || it.inFlight > 0 || len(it.ready) >= leaseWindows {
-		return true
-	}
-	most := f.most(it)
-	more, err := callNext(it.Work, most)
-	it.plenty = len(more) == most
-	it.ready = append(it.ready[:len(it.ready):len(it.ready)], more...)
-	it.err = err
-	return err == nil
-}
-
-func callNext[W any](work Work[W], max int) (windows []W, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			windows, err = nil, &PanicError{v, debug.Stack()}
-		}
-	}()
-	windows = work.Next(max)
-	if len(windows) > max {
-		return nil, fmt.Errorf("batcher: work handed out %d windows, at most %d were asked for", len(windows), max)
-	}
-	return windows, nil
 }

@@ -2,6 +2,19 @@ package batcher
 
 import "time"
 
+// turn is what one lane is given before the other has its go.
+type turn[W any] struct {
+	lane   Lane
+	before Lane    // lane of the turn bound before it
+	items  fifo[W] // what waits for its next batch, in order
+	size   int     // requests that it has been given
+	cost   int64   // of these
+	owed   int     // clips left behind when it was bound
+	first  bool    // no batch of it has run
+
+	promoted int // clips of it that went first because of their age
+}
+
 // beginTurn gives a lane its turn; false if nobody waits.
 func (f *Former[W]) beginTurn(now time.Time) bool {
 	f.aheadAt = time.Time{}
