@@ -28,8 +28,8 @@ type deviceFlags struct {
 
 // open makes the device.
 func (f deviceFlags) open() (*computer, error) {
-	if f.Threads < 0 {
-		return nil, &usage{errors.New("--threads: want 1 or more")}
+	if f.Threads < 0 || f.Threads > cpu.MaxThreads {
+		return nil, &usage{fmt.Errorf("--threads: want 1 to %d", cpu.MaxThreads)}
 	}
 	if n := f.maxWindowSamples(); n < parakeet.MinWindowSamples || n > parakeet.MaxWindowSamples {
 		return nil, &usage{fmt.Errorf("--max-window: %s is not between 3s and 5m", f.MaxWindow)}

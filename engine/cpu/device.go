@@ -58,22 +58,25 @@ var (
 	_ engine.StepDevice = (*Device)(nil)
 )
 
+// MaxThreads is how many threads a device may have. Each of them has scratch of its own.
+const MaxThreads = 1024
+
 // Config says how a device computes. The zero value is float32 on all cores.
 type Config struct {
-	// Threads is how many threads compute; 0 means as many as Go may use (GOMAXPROCS).
+	// Threads is how many threads compute, at most MaxThreads; 0 means as many as Go may use (GOMAXPROCS).
 	Threads int
 	// Precision is that of the weights, and so of the work on them.
 	Precision Precision
 }
 
-// New makes a device. The error is that of a HARK_CPU that names no usable kind of code.
+// New makes a device. The error is that of a number of threads that can't be, or of a HARK_CPU that names no usable kind of code.
 func New(c Config) (*Device, error) {
 	threads := c.Threads
-	if threads < 0 {
-		return nil, fmt.Errorf("cpu: %d threads: want 1 or more, or 0 for all cores", threads)
+	if threads < 0 || threads > MaxThreads {
+		return nil, fmt.Errorf("cpu: %d threads: want 1 to %d, or 0 for all cores", threads, MaxThreads)
 	}
 	if threads == 0 {
-		threads = runtime.GOMAXPROCS(0)
+		threads = min(runtime.GOMAXPROCS(0), MaxThreads)
 	}
 	tier, _, err := kernels.Tier()
 	if err != nil {

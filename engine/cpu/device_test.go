@@ -118,6 +118,15 @@ func TestShared(t *testing.T) {
 	group.Wait()
 }
 
+func TestThreadsRefused(t *testing.T) {
+	for _, threads := range []int{-1, MaxThreads + 1} {
+		if d, err := New(Config{Threads: threads}); err == nil {
+			d.Close()
+			t.Errorf("a device of %d threads was made", threads)
+		}
+	}
+}
+
 // TestThreadsAgree holds all operations to the same bits on any number of threads.
 func TestThreadsAgree(t *testing.T) {
 	var want []float32
