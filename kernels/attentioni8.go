@@ -8,6 +8,9 @@ type AttentionI8Work struct {
 	scores []float32 // [StripRows][t as padded]
 	sums   []float32 // [StripRows][dh as padded]
 	corr   [StripRows]int32
+	// Where the distributions aren't next to nothing, see listBlocks, of seven bits alone.
+	blocks []uint32
+	filled [StripRows]int
 }
 
 // noBias is as long as one assembly call's columns may be, which bounds its time.
@@ -37,7 +40,7 @@ func AttentionI8(dst []float32, ldd int, q []float32, ldq, rows int, kv *PackedK
 			p = probs[i*ldp:]
 		}
 		w.softmax(n, t, scale, p, ldp)
-		w.product(w.sums, roundUp(dh, tileCols), &w.p, &kv.v)
+		w.mix(&kv.v)
 		for r := range n {
 			copy(dst[(i+r)*ldd:][:dh], w.sums[r*roundUp(dh, tileCols):])
 		}
@@ -51,12 +54,29 @@ func (w *AttentionI8Work) reserve(kv *PackedKVI8) {
 
 // product sets c, [x.m][ldc], to the strip x times b.
 func (w *AttentionI8Work) product(c []float32, ldc int, x *Quantised, b *PackedI8) {
+	w.multiply(tileI8{c: c, ldc: ldc}, x, b)
+}
+
+// mix sets the sums to the distributions times the values v. Most of a distribution is next to nothing, and zero when rounded: of speech,
+// a third of the blocks of eight keys are zeros in three rows at once, and skipped.
+func (w *AttentionI8Work) mix(v *PackedI8) {
+	t := tileI8{c: w.sums, ldc: roundUp(v.N, tileCols)}
+	if sevenBits() {
+		t.blocks, t.filled = w.blocks, w.filled[:]
+	}
+	w.multiply(t, &w.p, v)
+}
+
+// multiply runs t, which has its results' place, for the strip x and all of b.
+func (w *AttentionI8Work) multiply(t tileI8, x *Quantised, b *PackedI8) {
 	for r := range x.m {
 		w.corr[r] = x.correction(r, b)
 	}
 	const step = len(noBias)
+	t.rows, t.corr = x.m, w.corr[:]
+	c := t.c
 	for j := 0; j < b.N; j += step {
-		t := tileI8{rows: x.m, tiles: (min(step, b.N-j) + tileCols - 1) / tileCols, c: c[j:], ldc: ldc, corr: w.corr[:], bias: noBias[:]}
+		t.tiles, t.c, t.bias = (min(step, b.N-j)+tileCols-1)/tileCols, c[j:], noBias[:]
 		t.take(x, 0, b, j)
 		t.run()
 	}
@@ -86,4 +106,17 @@ func (w *AttentionI8Work) softmax(rows, t int, scale float32, probs []float32, l
 		w.p.setRow(s, r, row, step)
 	}
 	w.p.end(s, 0, rows)
+	if sevenBits() {
+		w.list(rows)
+	}
+}
+
+// list lists the blocks of each run of distributions.
+func (w *AttentionI8Work) list(rows int) {
+	kp := w.p.kp
+	n := kp / blockK8
+	w.blocks = resize(w.blocks, StripRows*n)
+	for r := 0; r < rows; r += sevenRows {
+		w.filled[r] = listBlocks(w.blocks[r*n:][:n], w.p.lo[r*kp:], kp, min(sevenRows, rows-r), kp)
+	}
 }

@@ -67,6 +67,9 @@ type tileI8 struct {
 	high   []int8   // [len(list)][StripRows][4], with seven bits [rows][groups][4]
 	counts []int    // [rows], with seven bits
 
+	blocks []uint32 // [rows][groups/2], where a run of seven-bit rows isn't all zeros, see listBlocks, at its first row; or nil
+	filled []int    // [rows], how many blocks count
+
 	b     []uint8 // panels, ldb apart
 	ldb   int
 	ahead int // elements of b from here to what is read next, a hint

@@ -215,10 +215,13 @@ func checkedStep(scale, sum float32) rowStep {
 
 // gather lists the groups of rows rows from row i on that have high bytes, copies these from hi, and returns their number.
 func (l *highLists) gather(s *quantiseScratch, i int, hi []int8, rows int) (n int) {
-	s.masks = resize(s.masks, l.groups*groupK/padK)
-	highMasks(s.masks, hi, l.groups*groupK, rows)
 	at := i / l.rows * l.groups
 	list, high, words := l.list[at:], asWords(l.high[at*l.rows*groupK:]), asWords(hi)
+	if l.rows == 1 {
+		return listWords(list[:l.groups], high[:l.groups], words[:l.groups])
+	}
+	s.masks = resize(s.masks, l.groups*groupK/padK)
+	highMasks(s.masks, hi, l.groups*groupK, rows)
 	for b, mask := range s.masks {
 		for ; mask != 0; mask &= mask - 1 {
 			g := b*8 + bits.TrailingZeros8(mask)

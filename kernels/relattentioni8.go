@@ -48,7 +48,7 @@ func RelativeAttentionI8(dst []float32, ldd int, q []float32, ldq, rows int, kv 
 		n := min(StripRows, rows-i)
 		w.relativeScores(q[i*ldq:], ldq, n, kv, pos, first-i, u, v)
 		w.softmax(n, t, scale, nil, 0)
-		w.product(w.sums, roundUp(dh, tileCols), &w.p, &kv.v)
+		w.mix(&kv.v)
 		for r := range n {
 			copy(dst[(i+r)*ldd:][:dh], w.sums[r*roundUp(dh, tileCols):])
 		}

@@ -17,6 +17,8 @@ const (
 	sevenCoarse = 7
 	// sevenFar is the greatest magnitude of a fine number, one whose high byte is within 127.
 	sevenFar = 127 * 128
+	// sevenRows is how many rows of a strip make a run, which the tile multiplies by a panel at once.
+	sevenRows = 3
 	// quadMost is what weights of one sign may sum up to where four are added in 16 bits: times 127 just that, less half a step each
 	// for rounding.
 	quadMost = 256

@@ -7,6 +7,11 @@ package kernels
 //go:noescape
 func tileSevensAVX2(t *tileI8)
 
+// tileSevensBlocksAVX2 does what tileSevensAVX2 does by t.blocks alone.
+//
+//go:noescape
+func tileSevensBlocksAVX2(t *tileI8)
+
 //go:noescape
 func spreadAVX2(x *float32, n int) (most, sum, below float32)
 
@@ -25,7 +30,13 @@ func panelSumsAVX2(sums *int32, panel *uint8, groups int)
 // sevenBits says whether rows are of seven bits, which it takes VNNI to do without.
 func sevenBits() bool { return useAVX2 && !hasVNNI() }
 
-func tileSevens(t *tileI8) { tileSevensAVX2(t) }
+func tileSevens(t *tileI8) {
+	if t.blocks != nil {
+		tileSevensBlocksAVX2(t)
+		return
+	}
+	tileSevensAVX2(t)
+}
 
 func spread(x []float32) (most, sum, below float32) {
 	if !useAVX2 {

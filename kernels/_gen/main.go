@@ -36,6 +36,7 @@ var files = []struct {
 	{"quantise_amd64.s", quantise},
 	{"matmuli8_amd64.s", matmulI8},
 	{"sevens_amd64.s", sevens},
+	{"nonzero_amd64.s", nonzero},
 }
 
 // neonFiles are those for arm64.

@@ -8,14 +8,14 @@ const sevenRows = 3
 // tileSevens writes the inner kernel of a product of seven-bit rows, tileSevensGeneric for a strip of rows in runs of at most sevenRows,
 // which meet a panel while it is in the first-level cache, and for t.tiles panels side by side. Two groups of four k are added in 16
 // bits before they are widened, which packing saw to: no sum of four weights of one sign is above 258, and 127*258 is just within.
-// R13 is the run's first row.
-func (a *asm) tileSevens() {
+// R13 is the run's first row. low adds the products of the low parts.
+func (a *asm) tileSevens(name string, low func(rows int)) {
 	a.isa, a.useStructs = avx2, true
-	a.fn("tileSevensAVX2", "t *tileI8", "")
+	a.fn(name, "t *tileI8", "")
 	a.p("MOVQ %s, DX", a.arg("t"))
 	a.p("VPCMPEQW %s, %s, %s", sevenOnes, sevenOnes, sevenOnes)
 	a.p("VPSRLW $15, %s, %s", sevenOnes, sevenOnes)
-	name := func(rows int) string { return fmt.Sprintf("rows%d", rows) }
+	label := func(rows int) string { return fmt.Sprintf("rows%d", rows) }
 	a.p("panel:")
 	a.p("XORL R13, R13")
 	a.p("run:")
@@ -23,17 +23,17 @@ func (a *asm) tileSevens() {
 	a.p("SUBQ R13, AX")
 	for rows := 1; rows < sevenRows; rows++ {
 		a.p("CMPQ AX, $%d", rows)
-		a.p("JEQ %s", name(rows))
+		a.p("JEQ %s", label(rows))
 	}
 	for rows := sevenRows; rows > 0; rows-- {
-		a.p("%s:", name(rows))
+		a.p("%s:", label(rows))
 		a.p("MOVQ %s, DI", field("b"))
 		for r := range rows {
 			a.zero(a.sumOf(r, 0))
 			a.zero(a.sumOf(r, 1))
 		}
 		a.highSevens(rows)
-		a.lowSevens(rows)
+		low(rows)
 		a.dequantiseSevens(rows)
 		a.p("ADDQ $%d, R13", rows)
 		a.p("CMPQ R13, %s", field("rows"))
@@ -101,14 +101,10 @@ func (a *asm) highSevens(rows int) {
 
 // lowSevens adds the products of all groups' low parts.
 func (a *asm) lowSevens(rows int) {
-	a.p("MOVQ %s, R8", field("lda"))
-	a.p("MOVQ R8, SI")
-	a.p("IMULQ R13, SI")
-	a.p("ADDQ %s, SI", field("lo"))
+	a.lowRows("SI")
 	a.p("MOVQ %s, CX", field("groups"))
 	a.p("SHRQ $2, CX")
 	a.p("MOVQ %s, AX", field("ahead"))
-	at := []string{"(SI)", "(SI)(R8*1)", "(SI)(R8*2)"}
 	loop := a.label("loop")
 	a.p("PCALIGN $32")
 	a.p("%s:", loop)
@@ -120,24 +116,66 @@ func (a *asm) lowSevens(rows int) {
 			}
 			a.p("VMOVDQU %d(DI), Y%d", 128*p+32*i, 6+i)
 		}
-		for r := range rows {
-			a.p("VPBROADCASTD %d%s, Y10", 8*p, at[r])
-			a.p("VPBROADCASTD %d%s, Y11", 8*p+4, at[r])
-			a.p("VPMADDUBSW Y6, Y10, Y12")
-			a.p("VPMADDUBSW Y7, Y10, Y13")
-			a.p("VPMADDUBSW Y8, Y11, Y10")
-			a.p("VPMADDUBSW Y9, Y11, Y11")
-			for j := range 2 {
-				a.p("VPADDW Y%d, Y%d, Y%d", 10+j, 12+j, 12+j)
-				a.p("VPMADDWD %s, Y%d, Y%d", sevenOnes, 12+j, 12+j)
-				a.p("VPADDD Y%d, %s, %s", 12+j, a.sumOf(r, j), a.sumOf(r, j))
-			}
-		}
+		a.pairSevens(rows, "SI", 8*p)
 	}
 	a.p("ADDQ $%d, SI", 8*pairs)
 	a.p("ADDQ $%d, DI", 128*pairs)
 	a.p("DECQ CX")
 	a.p("JNZ %s", loop)
+}
+
+// lowBlocks adds the products of the low parts in the run's listed blocks, each of two groups.
+func (a *asm) lowBlocks(rows int) {
+	a.lowRows("R9")
+	done := a.label("none")
+	a.p("MOVQ %s, AX", field("filled"))
+	a.p("MOVQ (AX)(R13*8), CX")
+	a.p("TESTQ CX, CX")
+	a.p("JEQ %s", done)
+	a.p("MOVQ %s, AX", field("groups"))
+	a.p("IMULQ R13, AX")
+	a.p("MOVQ %s, R12", field("blocks"))
+	a.p("LEAQ (R12)(AX*2), R12") // four bytes for two groups
+	loop := a.label("loop")
+	a.p("PCALIGN $32")
+	a.p("%s:", loop)
+	a.p("MOVLQZX (R12), AX")
+	a.p("ADDQ $4, R12")
+	a.p("LEAQ (R9)(AX*1), SI")
+	a.p("SHLQ $4, AX")
+	for i := range 4 {
+		a.p("VMOVDQU %d(DI)(AX*1), Y%d", 32*i, 6+i)
+	}
+	a.pairSevens(rows, "SI", 0)
+	a.p("DECQ CX")
+	a.p("JNZ %s", loop)
+	a.p("%s:", done)
+}
+
+// lowRows leaves the address of the run's low parts in at, and their stride in R8.
+func (a *asm) lowRows(at string) {
+	a.p("MOVQ %s, R8", field("lda"))
+	a.p("MOVQ R8, %s", at)
+	a.p("IMULQ R13, %s", at)
+	a.p("ADDQ %s, %s", field("lo"), at)
+}
+
+// pairSevens adds the products of two groups, those of the panel being in Y6 to Y9, of the rows bytes behind base, R8 apart.
+func (a *asm) pairSevens(rows int, base string, bytes int) {
+	at := []string{"", "(R8*1)", "(R8*2)"}
+	for r := range rows {
+		a.p("VPBROADCASTD %d(%s)%s, Y10", bytes, base, at[r])
+		a.p("VPBROADCASTD %d(%s)%s, Y11", bytes+4, base, at[r])
+		a.p("VPMADDUBSW Y6, Y10, Y12")
+		a.p("VPMADDUBSW Y7, Y10, Y13")
+		a.p("VPMADDUBSW Y8, Y11, Y10")
+		a.p("VPMADDUBSW Y9, Y11, Y11")
+		for j := range 2 {
+			a.p("VPADDW Y%d, Y%d, Y%d", 10+j, 12+j, 12+j)
+			a.p("VPMADDWD %s, Y%d, Y%d", sevenOnes, 12+j, 12+j)
+			a.p("VPADDD Y%d, %s, %s", 12+j, a.sumOf(r, j), a.sumOf(r, j))
+		}
+	}
 }
 
 // dequantiseSevens takes the rows' zeros away, turns the sums into numbers and stores them.
@@ -180,7 +218,8 @@ func sevens(a *asm) {
 	a.quadSums()
 	a.columnsQuads()
 	a.panelSums()
-	a.tileSevens()
+	a.tileSevens("tileSevensAVX2", a.lowSevens)
+	a.tileSevens("tileSevensBlocksAVX2", a.lowBlocks)
 }
 
 // spread is absSums that finds how far below zero the numbers go, too.
