@@ -63,9 +63,9 @@ type tileI8 struct {
 	lo     []int8  // [rows][lda], or nil
 	wide   []int16 // [rows][lda], or nil
 	lda    int
-	list   []uint32 // where groups with high bytes lie in a panel; with seven bits [rows][groups], of which counts count
-	high   []int8   // [len(list)][StripRows][4], with seven bits [rows][groups][4]
-	counts []int    // [rows], with seven bits
+	list   []uint32 // [lists][groups], where groups with high bytes lie in a panel, of listRows rows or with seven bits of one each; or nil
+	high   []int8   // [lists][groups][listRows or 1][4]
+	counts []int    // [lists], how many of list and high count; or nil
 
 	blocks []uint32 // [rows][groups/2], where a run of seven-bit rows isn't all zeros, see listBlocks, at its first row; or nil
 	filled []int    // [rows], how many blocks count

@@ -10,6 +10,9 @@ func tileI8AVX512VNNI(t *tileI8)
 //go:noescape
 func tileI8AVXVNNI(t *tileI8)
 
+// listRows is how many rows share a list of high bytes: the fewest whose sums, in two registers each, hide how long VPDPBUSD takes.
+const listRows = StripRows / 2
+
 // hasVNNI says whether bytes are multiplied in fours, and so fine rows kept as bytes.
 func hasVNNI() bool { return useVNNI || useVNNI512 }
 
@@ -30,13 +33,13 @@ func (t *tileI8) run() {
 
 // runHalves runs tiles of AVX2 registers, six rows at a time.
 func (t *tileI8) runHalves() {
-	const rows = StripRows / 2
 	h := *t
-	for row := 0; row < t.rows; row += rows {
-		h.rows, h.tiles = min(rows, t.rows-row), t.tiles*tileCols/panelCols
+	for row := 0; row < t.rows; row += listRows {
+		h.rows, h.tiles = min(listRows, t.rows-row), t.tiles*tileCols/panelCols
 		h.lo, h.corr, h.rowScale = t.lo[row*t.lda:], t.corr[row:], t.rowScale[row:]
-		if len(t.list) > 0 {
-			h.high = t.high[row*groupK:]
+		if t.counts != nil {
+			list := row / listRows
+			h.list, h.high, h.counts = t.list[list*t.groups:], t.high[list*t.groups*listRows*groupK:], t.counts[list:]
 		}
 		h.b, h.c, h.colScale, h.bias = t.b, t.c[row*t.ldc:], t.colScale, t.bias
 		tileI8AVXVNNI(&h)

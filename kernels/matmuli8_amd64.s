@@ -63,15 +63,20 @@ rows12:
 	VPXORD Z21, Z21, Z21
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
-	MOVQ tileI8_list+8(DX), CX
-	TESTQ CX, CX
-	JEQ low2
-	MOVQ tileI8_list(DX), R12
-	MOVQ tileI8_high(DX), R11
+	MOVQ tileI8_counts(DX), R13
+	TESTQ R13, R13
+	JEQ low1
+	MOVQ tileI8_groups(DX), R8
 	MOVQ DI, R9
 	MOVQ BX, R10
+	MOVQ tileI8_list(DX), SI
+	MOVQ tileI8_high(DX), R11
+	MOVQ 0(R13), CX
+	TESTQ CX, CX
+	JEQ none3
+	MOVQ SI, R12
 	PCALIGN $32
-high1:
+high2:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -95,30 +100,10 @@ high1:
 	VPBROADCASTD 20(R11), Z27
 	VPDPBUSD Z27, Z24, Z10
 	VPDPBUSD Z27, Z25, Z11
-	VPBROADCASTD 24(R11), Z28
-	VPDPBUSD Z28, Z24, Z12
-	VPDPBUSD Z28, Z25, Z13
-	VPBROADCASTD 28(R11), Z29
-	VPDPBUSD Z29, Z24, Z14
-	VPDPBUSD Z29, Z25, Z15
-	VPBROADCASTD 32(R11), Z26
-	VPDPBUSD Z26, Z24, Z16
-	VPDPBUSD Z26, Z25, Z17
-	VPBROADCASTD 36(R11), Z27
-	VPDPBUSD Z27, Z24, Z18
-	VPDPBUSD Z27, Z25, Z19
-	VPBROADCASTD 40(R11), Z28
-	VPDPBUSD Z28, Z24, Z20
-	VPDPBUSD Z28, Z25, Z21
-	VPBROADCASTD 44(R11), Z29
-	VPDPBUSD Z29, Z24, Z22
-	VPDPBUSD Z29, Z25, Z23
 	ADDQ $4, R12
-	ADDQ $48, R11
+	ADDQ $24, R11
 	DECQ CX
-	JNZ high1
-	MOVQ R9, DI
-	MOVQ R10, BX
+	JNZ high2
 	VPSLLD $8, Z0, Z0
 	VPSLLD $8, Z1, Z1
 	VPSLLD $8, Z2, Z2
@@ -131,6 +116,43 @@ high1:
 	VPSLLD $8, Z9, Z9
 	VPSLLD $8, Z10, Z10
 	VPSLLD $8, Z11, Z11
+none3:
+	LEAQ (SI)(R8*4), SI
+	IMUL3Q $24, R8, R11
+	ADDQ tileI8_high(DX), R11
+	MOVQ 8(R13), CX
+	TESTQ CX, CX
+	JEQ none5
+	MOVQ SI, R12
+	PCALIGN $32
+high4:
+	MOVLQZX (R12), AX
+	LEAQ (R9)(AX*1), DI
+	LEAQ (R10)(AX*1), BX
+	VMOVDQU32 0(DI), Z24
+	VMOVDQU32 0(BX), Z25
+	VPBROADCASTD 0(R11), Z28
+	VPDPBUSD Z28, Z24, Z12
+	VPDPBUSD Z28, Z25, Z13
+	VPBROADCASTD 4(R11), Z29
+	VPDPBUSD Z29, Z24, Z14
+	VPDPBUSD Z29, Z25, Z15
+	VPBROADCASTD 8(R11), Z26
+	VPDPBUSD Z26, Z24, Z16
+	VPDPBUSD Z26, Z25, Z17
+	VPBROADCASTD 12(R11), Z27
+	VPDPBUSD Z27, Z24, Z18
+	VPDPBUSD Z27, Z25, Z19
+	VPBROADCASTD 16(R11), Z28
+	VPDPBUSD Z28, Z24, Z20
+	VPDPBUSD Z28, Z25, Z21
+	VPBROADCASTD 20(R11), Z29
+	VPDPBUSD Z29, Z24, Z22
+	VPDPBUSD Z29, Z25, Z23
+	ADDQ $4, R12
+	ADDQ $24, R11
+	DECQ CX
+	JNZ high4
 	VPSLLD $8, Z12, Z12
 	VPSLLD $8, Z13, Z13
 	VPSLLD $8, Z14, Z14
@@ -143,7 +165,10 @@ high1:
 	VPSLLD $8, Z21, Z21
 	VPSLLD $8, Z22, Z22
 	VPSLLD $8, Z23, Z23
-low2:
+none5:
+	MOVQ R9, DI
+	MOVQ R10, BX
+low1:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -154,7 +179,7 @@ low2:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop3:
+loop6:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -322,7 +347,7 @@ loop3:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop3
+	JNZ loop6
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -487,7 +512,7 @@ loop3:
 	VMOVUPS Z23, 64(DX)
 	MOVQ t+0(FP), DX
 	DECQ tileI8_tiles(DX)
-	JEQ done4
+	JEQ done7
 	MOVQ tileI8_ldb(DX), AX
 	ADDQ AX, AX
 	ADDQ AX, tileI8_b(DX)
@@ -495,7 +520,7 @@ loop3:
 	ADDQ $128, tileI8_colScale(DX)
 	ADDQ $128, tileI8_bias(DX)
 	JMP rows12
-done4:
+done7:
 	VZEROUPPER
 	RET
 rows11:
@@ -524,15 +549,20 @@ rows11:
 	VPXORD Z19, Z19, Z19
 	VPXORD Z20, Z20, Z20
 	VPXORD Z21, Z21, Z21
-	MOVQ tileI8_list+8(DX), CX
-	TESTQ CX, CX
-	JEQ low6
-	MOVQ tileI8_list(DX), R12
-	MOVQ tileI8_high(DX), R11
+	MOVQ tileI8_counts(DX), R13
+	TESTQ R13, R13
+	JEQ low8
+	MOVQ tileI8_groups(DX), R8
 	MOVQ DI, R9
 	MOVQ BX, R10
+	MOVQ tileI8_list(DX), SI
+	MOVQ tileI8_high(DX), R11
+	MOVQ 0(R13), CX
+	TESTQ CX, CX
+	JEQ none10
+	MOVQ SI, R12
 	PCALIGN $32
-high5:
+high9:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -556,27 +586,10 @@ high5:
 	VPBROADCASTD 20(R11), Z27
 	VPDPBUSD Z27, Z24, Z10
 	VPDPBUSD Z27, Z25, Z11
-	VPBROADCASTD 24(R11), Z28
-	VPDPBUSD Z28, Z24, Z12
-	VPDPBUSD Z28, Z25, Z13
-	VPBROADCASTD 28(R11), Z29
-	VPDPBUSD Z29, Z24, Z14
-	VPDPBUSD Z29, Z25, Z15
-	VPBROADCASTD 32(R11), Z26
-	VPDPBUSD Z26, Z24, Z16
-	VPDPBUSD Z26, Z25, Z17
-	VPBROADCASTD 36(R11), Z27
-	VPDPBUSD Z27, Z24, Z18
-	VPDPBUSD Z27, Z25, Z19
-	VPBROADCASTD 40(R11), Z28
-	VPDPBUSD Z28, Z24, Z20
-	VPDPBUSD Z28, Z25, Z21
 	ADDQ $4, R12
-	ADDQ $48, R11
+	ADDQ $24, R11
 	DECQ CX
-	JNZ high5
-	MOVQ R9, DI
-	MOVQ R10, BX
+	JNZ high9
 	VPSLLD $8, Z0, Z0
 	VPSLLD $8, Z1, Z1
 	VPSLLD $8, Z2, Z2
@@ -589,6 +602,40 @@ high5:
 	VPSLLD $8, Z9, Z9
 	VPSLLD $8, Z10, Z10
 	VPSLLD $8, Z11, Z11
+none10:
+	LEAQ (SI)(R8*4), SI
+	IMUL3Q $24, R8, R11
+	ADDQ tileI8_high(DX), R11
+	MOVQ 8(R13), CX
+	TESTQ CX, CX
+	JEQ none12
+	MOVQ SI, R12
+	PCALIGN $32
+high11:
+	MOVLQZX (R12), AX
+	LEAQ (R9)(AX*1), DI
+	LEAQ (R10)(AX*1), BX
+	VMOVDQU32 0(DI), Z24
+	VMOVDQU32 0(BX), Z25
+	VPBROADCASTD 0(R11), Z28
+	VPDPBUSD Z28, Z24, Z12
+	VPDPBUSD Z28, Z25, Z13
+	VPBROADCASTD 4(R11), Z29
+	VPDPBUSD Z29, Z24, Z14
+	VPDPBUSD Z29, Z25, Z15
+	VPBROADCASTD 8(R11), Z26
+	VPDPBUSD Z26, Z24, Z16
+	VPDPBUSD Z26, Z25, Z17
+	VPBROADCASTD 12(R11), Z27
+	VPDPBUSD Z27, Z24, Z18
+	VPDPBUSD Z27, Z25, Z19
+	VPBROADCASTD 16(R11), Z28
+	VPDPBUSD Z28, Z24, Z20
+	VPDPBUSD Z28, Z25, Z21
+	ADDQ $4, R12
+	ADDQ $24, R11
+	DECQ CX
+	JNZ high11
 	VPSLLD $8, Z12, Z12
 	VPSLLD $8, Z13, Z13
 	VPSLLD $8, Z14, Z14
@@ -599,7 +646,10 @@ high5:
 	VPSLLD $8, Z19, Z19
 	VPSLLD $8, Z20, Z20
 	VPSLLD $8, Z21, Z21
-low6:
+none12:
+	MOVQ R9, DI
+	MOVQ R10, BX
+low8:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -610,7 +660,7 @@ low6:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop7:
+loop13:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -766,7 +816,7 @@ loop7:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop7
+	JNZ loop13
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -918,7 +968,7 @@ loop7:
 	VMOVUPS Z21, 64(DX)
 	MOVQ t+0(FP), DX
 	DECQ tileI8_tiles(DX)
-	JEQ done8
+	JEQ done14
 	MOVQ tileI8_ldb(DX), AX
 	ADDQ AX, AX
 	ADDQ AX, tileI8_b(DX)
@@ -926,7 +976,7 @@ loop7:
 	ADDQ $128, tileI8_colScale(DX)
 	ADDQ $128, tileI8_bias(DX)
 	JMP rows11
-done8:
+done14:
 	VZEROUPPER
 	RET
 rows10:
@@ -953,15 +1003,20 @@ rows10:
 	VPXORD Z17, Z17, Z17
 	VPXORD Z18, Z18, Z18
 	VPXORD Z19, Z19, Z19
-	MOVQ tileI8_list+8(DX), CX
-	TESTQ CX, CX
-	JEQ low10
-	MOVQ tileI8_list(DX), R12
-	MOVQ tileI8_high(DX), R11
+	MOVQ tileI8_counts(DX), R13
+	TESTQ R13, R13
+	JEQ low15
+	MOVQ tileI8_groups(DX), R8
 	MOVQ DI, R9
 	MOVQ BX, R10
+	MOVQ tileI8_list(DX), SI
+	MOVQ tileI8_high(DX), R11
+	MOVQ 0(R13), CX
+	TESTQ CX, CX
+	JEQ none17
+	MOVQ SI, R12
 	PCALIGN $32
-high9:
+high16:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -985,24 +1040,10 @@ high9:
 	VPBROADCASTD 20(R11), Z27
 	VPDPBUSD Z27, Z24, Z10
 	VPDPBUSD Z27, Z25, Z11
-	VPBROADCASTD 24(R11), Z28
-	VPDPBUSD Z28, Z24, Z12
-	VPDPBUSD Z28, Z25, Z13
-	VPBROADCASTD 28(R11), Z29
-	VPDPBUSD Z29, Z24, Z14
-	VPDPBUSD Z29, Z25, Z15
-	VPBROADCASTD 32(R11), Z26
-	VPDPBUSD Z26, Z24, Z16
-	VPDPBUSD Z26, Z25, Z17
-	VPBROADCASTD 36(R11), Z27
-	VPDPBUSD Z27, Z24, Z18
-	VPDPBUSD Z27, Z25, Z19
 	ADDQ $4, R12
-	ADDQ $48, R11
+	ADDQ $24, R11
 	DECQ CX
-	JNZ high9
-	MOVQ R9, DI
-	MOVQ R10, BX
+	JNZ high16
 	VPSLLD $8, Z0, Z0
 	VPSLLD $8, Z1, Z1
 	VPSLLD $8, Z2, Z2
@@ -1015,6 +1056,37 @@ high9:
 	VPSLLD $8, Z9, Z9
 	VPSLLD $8, Z10, Z10
 	VPSLLD $8, Z11, Z11
+none17:
+	LEAQ (SI)(R8*4), SI
+	IMUL3Q $24, R8, R11
+	ADDQ tileI8_high(DX), R11
+	MOVQ 8(R13), CX
+	TESTQ CX, CX
+	JEQ none19
+	MOVQ SI, R12
+	PCALIGN $32
+high18:
+	MOVLQZX (R12), AX
+	LEAQ (R9)(AX*1), DI
+	LEAQ (R10)(AX*1), BX
+	VMOVDQU32 0(DI), Z24
+	VMOVDQU32 0(BX), Z25
+	VPBROADCASTD 0(R11), Z28
+	VPDPBUSD Z28, Z24, Z12
+	VPDPBUSD Z28, Z25, Z13
+	VPBROADCASTD 4(R11), Z29
+	VPDPBUSD Z29, Z24, Z14
+	VPDPBUSD Z29, Z25, Z15
+	VPBROADCASTD 8(R11), Z26
+	VPDPBUSD Z26, Z24, Z16
+	VPDPBUSD Z26, Z25, Z17
+	VPBROADCASTD 12(R11), Z27
+	VPDPBUSD Z27, Z24, Z18
+	VPDPBUSD Z27, Z25, Z19
+	ADDQ $4, R12
+	ADDQ $24, R11
+	DECQ CX
+	JNZ high18
 	VPSLLD $8, Z12, Z12
 	VPSLLD $8, Z13, Z13
 	VPSLLD $8, Z14, Z14
@@ -1023,7 +1095,10 @@ high9:
 	VPSLLD $8, Z17, Z17
 	VPSLLD $8, Z18, Z18
 	VPSLLD $8, Z19, Z19
-low10:
+none19:
+	MOVQ R9, DI
+	MOVQ R10, BX
+low15:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -1034,7 +1109,7 @@ low10:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop11:
+loop20:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -1178,7 +1253,7 @@ loop11:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop11
+	JNZ loop20
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -1317,7 +1392,7 @@ loop11:
 	VMOVUPS Z19, 64(DX)
 	MOVQ t+0(FP), DX
 	DECQ tileI8_tiles(DX)
-	JEQ done12
+	JEQ done21
 	MOVQ tileI8_ldb(DX), AX
 	ADDQ AX, AX
 	ADDQ AX, tileI8_b(DX)
@@ -1325,7 +1400,7 @@ loop11:
 	ADDQ $128, tileI8_colScale(DX)
 	ADDQ $128, tileI8_bias(DX)
 	JMP rows10
-done12:
+done21:
 	VZEROUPPER
 	RET
 rows9:
@@ -1350,15 +1425,20 @@ rows9:
 	VPXORD Z15, Z15, Z15
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
-	MOVQ tileI8_list+8(DX), CX
-	TESTQ CX, CX
-	JEQ low14
-	MOVQ tileI8_list(DX), R12
-	MOVQ tileI8_high(DX), R11
+	MOVQ tileI8_counts(DX), R13
+	TESTQ R13, R13
+	JEQ low22
+	MOVQ tileI8_groups(DX), R8
 	MOVQ DI, R9
 	MOVQ BX, R10
+	MOVQ tileI8_list(DX), SI
+	MOVQ tileI8_high(DX), R11
+	MOVQ 0(R13), CX
+	TESTQ CX, CX
+	JEQ none24
+	MOVQ SI, R12
 	PCALIGN $32
-high13:
+high23:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -1382,21 +1462,10 @@ high13:
 	VPBROADCASTD 20(R11), Z27
 	VPDPBUSD Z27, Z24, Z10
 	VPDPBUSD Z27, Z25, Z11
-	VPBROADCASTD 24(R11), Z28
-	VPDPBUSD Z28, Z24, Z12
-	VPDPBUSD Z28, Z25, Z13
-	VPBROADCASTD 28(R11), Z29
-	VPDPBUSD Z29, Z24, Z14
-	VPDPBUSD Z29, Z25, Z15
-	VPBROADCASTD 32(R11), Z26
-	VPDPBUSD Z26, Z24, Z16
-	VPDPBUSD Z26, Z25, Z17
 	ADDQ $4, R12
-	ADDQ $48, R11
+	ADDQ $24, R11
 	DECQ CX
-	JNZ high13
-	MOVQ R9, DI
-	MOVQ R10, BX
+	JNZ high23
 	VPSLLD $8, Z0, Z0
 	VPSLLD $8, Z1, Z1
 	VPSLLD $8, Z2, Z2
@@ -1409,13 +1478,44 @@ high13:
 	VPSLLD $8, Z9, Z9
 	VPSLLD $8, Z10, Z10
 	VPSLLD $8, Z11, Z11
+none24:
+	LEAQ (SI)(R8*4), SI
+	IMUL3Q $24, R8, R11
+	ADDQ tileI8_high(DX), R11
+	MOVQ 8(R13), CX
+	TESTQ CX, CX
+	JEQ none26
+	MOVQ SI, R12
+	PCALIGN $32
+high25:
+	MOVLQZX (R12), AX
+	LEAQ (R9)(AX*1), DI
+	LEAQ (R10)(AX*1), BX
+	VMOVDQU32 0(DI), Z24
+	VMOVDQU32 0(BX), Z25
+	VPBROADCASTD 0(R11), Z28
+	VPDPBUSD Z28, Z24, Z12
+	VPDPBUSD Z28, Z25, Z13
+	VPBROADCASTD 4(R11), Z29
+	VPDPBUSD Z29, Z24, Z14
+	VPDPBUSD Z29, Z25, Z15
+	VPBROADCASTD 8(R11), Z26
+	VPDPBUSD Z26, Z24, Z16
+	VPDPBUSD Z26, Z25, Z17
+	ADDQ $4, R12
+	ADDQ $24, R11
+	DECQ CX
+	JNZ high25
 	VPSLLD $8, Z12, Z12
 	VPSLLD $8, Z13, Z13
 	VPSLLD $8, Z14, Z14
 	VPSLLD $8, Z15, Z15
 	VPSLLD $8, Z16, Z16
 	VPSLLD $8, Z17, Z17
-low14:
+none26:
+	MOVQ R9, DI
+	MOVQ R10, BX
+low22:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -1425,7 +1525,7 @@ low14:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop15:
+loop27:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -1556,7 +1656,7 @@ loop15:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop15
+	JNZ loop27
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -1682,7 +1782,7 @@ loop15:
 	VMOVUPS Z17, 64(DX)
 	MOVQ t+0(FP), DX
 	DECQ tileI8_tiles(DX)
-	JEQ done16
+	JEQ done28
 	MOVQ tileI8_ldb(DX), AX
 	ADDQ AX, AX
 	ADDQ AX, tileI8_b(DX)
@@ -1690,7 +1790,7 @@ loop15:
 	ADDQ $128, tileI8_colScale(DX)
 	ADDQ $128, tileI8_bias(DX)
 	JMP rows9
-done16:
+done28:
 	VZEROUPPER
 	RET
 rows8:
@@ -1713,15 +1813,20 @@ rows8:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
-	MOVQ tileI8_list+8(DX), CX
-	TESTQ CX, CX
-	JEQ low18
-	MOVQ tileI8_list(DX), R12
-	MOVQ tileI8_high(DX), R11
+	MOVQ tileI8_counts(DX), R13
+	TESTQ R13, R13
+	JEQ low29
+	MOVQ tileI8_groups(DX), R8
 	MOVQ DI, R9
 	MOVQ BX, R10
+	MOVQ tileI8_list(DX), SI
+	MOVQ tileI8_high(DX), R11
+	MOVQ 0(R13), CX
+	TESTQ CX, CX
+	JEQ none31
+	MOVQ SI, R12
 	PCALIGN $32
-high17:
+high30:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -1745,18 +1850,10 @@ high17:
 	VPBROADCASTD 20(R11), Z27
 	VPDPBUSD Z27, Z24, Z10
 	VPDPBUSD Z27, Z25, Z11
-	VPBROADCASTD 24(R11), Z28
-	VPDPBUSD Z28, Z24, Z12
-	VPDPBUSD Z28, Z25, Z13
-	VPBROADCASTD 28(R11), Z29
-	VPDPBUSD Z29, Z24, Z14
-	VPDPBUSD Z29, Z25, Z15
 	ADDQ $4, R12
-	ADDQ $48, R11
+	ADDQ $24, R11
 	DECQ CX
-	JNZ high17
-	MOVQ R9, DI
-	MOVQ R10, BX
+	JNZ high30
 	VPSLLD $8, Z0, Z0
 	VPSLLD $8, Z1, Z1
 	VPSLLD $8, Z2, Z2
@@ -1769,11 +1866,39 @@ high17:
 	VPSLLD $8, Z9, Z9
 	VPSLLD $8, Z10, Z10
 	VPSLLD $8, Z11, Z11
+none31:
+	LEAQ (SI)(R8*4), SI
+	IMUL3Q $24, R8, R11
+	ADDQ tileI8_high(DX), R11
+	MOVQ 8(R13), CX
+	TESTQ CX, CX
+	JEQ none33
+	MOVQ SI, R12
+	PCALIGN $32
+high32:
+	MOVLQZX (R12), AX
+	LEAQ (R9)(AX*1), DI
+	LEAQ (R10)(AX*1), BX
+	VMOVDQU32 0(DI), Z24
+	VMOVDQU32 0(BX), Z25
+	VPBROADCASTD 0(R11), Z28
+	VPDPBUSD Z28, Z24, Z12
+	VPDPBUSD Z28, Z25, Z13
+	VPBROADCASTD 4(R11), Z29
+	VPDPBUSD Z29, Z24, Z14
+	VPDPBUSD Z29, Z25, Z15
+	ADDQ $4, R12
+	ADDQ $24, R11
+	DECQ CX
+	JNZ high32
 	VPSLLD $8, Z12, Z12
 	VPSLLD $8, Z13, Z13
 	VPSLLD $8, Z14, Z14
 	VPSLLD $8, Z15, Z15
-low18:
+none33:
+	MOVQ R9, DI
+	MOVQ R10, BX
+low29:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -1783,7 +1908,7 @@ low18:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop19:
+loop34:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -1902,7 +2027,7 @@ loop19:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop19
+	JNZ loop34
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -2015,7 +2140,7 @@ loop19:
 	VMOVUPS Z15, 64(DX)
 	MOVQ t+0(FP), DX
 	DECQ tileI8_tiles(DX)
-	JEQ done20
+	JEQ done35
 	MOVQ tileI8_ldb(DX), AX
 	ADDQ AX, AX
 	ADDQ AX, tileI8_b(DX)
@@ -2023,7 +2148,7 @@ loop19:
 	ADDQ $128, tileI8_colScale(DX)
 	ADDQ $128, tileI8_bias(DX)
 	JMP rows8
-done20:
+done35:
 	VZEROUPPER
 	RET
 rows7:
@@ -2044,15 +2169,20 @@ rows7:
 	VPXORD Z11, Z11, Z11
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
-	MOVQ tileI8_list+8(DX), CX
-	TESTQ CX, CX
-	JEQ low22
-	MOVQ tileI8_list(DX), R12
-	MOVQ tileI8_high(DX), R11
+	MOVQ tileI8_counts(DX), R13
+	TESTQ R13, R13
+	JEQ low36
+	MOVQ tileI8_groups(DX), R8
 	MOVQ DI, R9
 	MOVQ BX, R10
+	MOVQ tileI8_list(DX), SI
+	MOVQ tileI8_high(DX), R11
+	MOVQ 0(R13), CX
+	TESTQ CX, CX
+	JEQ none38
+	MOVQ SI, R12
 	PCALIGN $32
-high21:
+high37:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -2076,15 +2206,10 @@ high21:
 	VPBROADCASTD 20(R11), Z27
 	VPDPBUSD Z27, Z24, Z10
 	VPDPBUSD Z27, Z25, Z11
-	VPBROADCASTD 24(R11), Z28
-	VPDPBUSD Z28, Z24, Z12
-	VPDPBUSD Z28, Z25, Z13
 	ADDQ $4, R12
-	ADDQ $48, R11
+	ADDQ $24, R11
 	DECQ CX
-	JNZ high21
-	MOVQ R9, DI
-	MOVQ R10, BX
+	JNZ high37
 	VPSLLD $8, Z0, Z0
 	VPSLLD $8, Z1, Z1
 	VPSLLD $8, Z2, Z2
@@ -2097,9 +2222,34 @@ high21:
 	VPSLLD $8, Z9, Z9
 	VPSLLD $8, Z10, Z10
 	VPSLLD $8, Z11, Z11
+none38:
+	LEAQ (SI)(R8*4), SI
+	IMUL3Q $24, R8, R11
+	ADDQ tileI8_high(DX), R11
+	MOVQ 8(R13), CX
+	TESTQ CX, CX
+	JEQ none40
+	MOVQ SI, R12
+	PCALIGN $32
+high39:
+	MOVLQZX (R12), AX
+	LEAQ (R9)(AX*1), DI
+	LEAQ (R10)(AX*1), BX
+	VMOVDQU32 0(DI), Z24
+	VMOVDQU32 0(BX), Z25
+	VPBROADCASTD 0(R11), Z28
+	VPDPBUSD Z28, Z24, Z12
+	VPDPBUSD Z28, Z25, Z13
+	ADDQ $4, R12
+	ADDQ $24, R11
+	DECQ CX
+	JNZ high39
 	VPSLLD $8, Z12, Z12
 	VPSLLD $8, Z13, Z13
-low22:
+none40:
+	MOVQ R9, DI
+	MOVQ R10, BX
+low36:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -2109,7 +2259,7 @@ low22:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop23:
+loop41:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -2216,7 +2366,7 @@ loop23:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop23
+	JNZ loop41
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -2316,7 +2466,7 @@ loop23:
 	VMOVUPS Z13, 64(DX)
 	MOVQ t+0(FP), DX
 	DECQ tileI8_tiles(DX)
-	JEQ done24
+	JEQ done42
 	MOVQ tileI8_ldb(DX), AX
 	ADDQ AX, AX
 	ADDQ AX, tileI8_b(DX)
@@ -2324,7 +2474,7 @@ loop23:
 	ADDQ $128, tileI8_colScale(DX)
 	ADDQ $128, tileI8_bias(DX)
 	JMP rows7
-done24:
+done42:
 	VZEROUPPER
 	RET
 rows6:
@@ -2343,15 +2493,20 @@ rows6:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
-	MOVQ tileI8_list+8(DX), CX
-	TESTQ CX, CX
-	JEQ low26
-	MOVQ tileI8_list(DX), R12
-	MOVQ tileI8_high(DX), R11
+	MOVQ tileI8_counts(DX), R13
+	TESTQ R13, R13
+	JEQ low43
+	MOVQ tileI8_groups(DX), R8
 	MOVQ DI, R9
 	MOVQ BX, R10
+	MOVQ tileI8_list(DX), SI
+	MOVQ tileI8_high(DX), R11
+	MOVQ 0(R13), CX
+	TESTQ CX, CX
+	JEQ none45
+	MOVQ SI, R12
 	PCALIGN $32
-high25:
+high44:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -2376,11 +2531,9 @@ high25:
 	VPDPBUSD Z27, Z24, Z10
 	VPDPBUSD Z27, Z25, Z11
 	ADDQ $4, R12
-	ADDQ $48, R11
+	ADDQ $24, R11
 	DECQ CX
-	JNZ high25
-	MOVQ R9, DI
-	MOVQ R10, BX
+	JNZ high44
 	VPSLLD $8, Z0, Z0
 	VPSLLD $8, Z1, Z1
 	VPSLLD $8, Z2, Z2
@@ -2393,7 +2546,10 @@ high25:
 	VPSLLD $8, Z9, Z9
 	VPSLLD $8, Z10, Z10
 	VPSLLD $8, Z11, Z11
-low26:
+none45:
+	MOVQ R9, DI
+	MOVQ R10, BX
+low43:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -2402,7 +2558,7 @@ low26:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop27:
+loop46:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -2496,7 +2652,7 @@ loop27:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop27
+	JNZ loop46
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -2583,7 +2739,7 @@ loop27:
 	VMOVUPS Z11, 64(DX)
 	MOVQ t+0(FP), DX
 	DECQ tileI8_tiles(DX)
-	JEQ done28
+	JEQ done47
 	MOVQ tileI8_ldb(DX), AX
 	ADDQ AX, AX
 	ADDQ AX, tileI8_b(DX)
@@ -2591,7 +2747,7 @@ loop27:
 	ADDQ $128, tileI8_colScale(DX)
 	ADDQ $128, tileI8_bias(DX)
 	JMP rows6
-done28:
+done47:
 	VZEROUPPER
 	RET
 rows5:
@@ -2608,15 +2764,20 @@ rows5:
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
 	VPXORD Z9, Z9, Z9
-	MOVQ tileI8_list+8(DX), CX
-	TESTQ CX, CX
-	JEQ low30
-	MOVQ tileI8_list(DX), R12
-	MOVQ tileI8_high(DX), R11
+	MOVQ tileI8_counts(DX), R13
+	TESTQ R13, R13
+	JEQ low48
+	MOVQ tileI8_groups(DX), R8
 	MOVQ DI, R9
 	MOVQ BX, R10
+	MOVQ tileI8_list(DX), SI
+	MOVQ tileI8_high(DX), R11
+	MOVQ 0(R13), CX
+	TESTQ CX, CX
+	JEQ none50
+	MOVQ SI, R12
 	PCALIGN $32
-high29:
+high49:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -2638,11 +2799,9 @@ high29:
 	VPDPBUSD Z26, Z24, Z8
 	VPDPBUSD Z26, Z25, Z9
 	ADDQ $4, R12
-	ADDQ $48, R11
+	ADDQ $24, R11
 	DECQ CX
-	JNZ high29
-	MOVQ R9, DI
-	MOVQ R10, BX
+	JNZ high49
 	VPSLLD $8, Z0, Z0
 	VPSLLD $8, Z1, Z1
 	VPSLLD $8, Z2, Z2
@@ -2653,7 +2812,10 @@ high29:
 	VPSLLD $8, Z7, Z7
 	VPSLLD $8, Z8, Z8
 	VPSLLD $8, Z9, Z9
-low30:
+none50:
+	MOVQ R9, DI
+	MOVQ R10, BX
+low48:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -2662,7 +2824,7 @@ low30:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop31:
+loop51:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -2744,7 +2906,7 @@ loop31:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop31
+	JNZ loop51
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -2818,7 +2980,7 @@ loop31:
 	VMOVUPS Z9, 64(DX)
 	MOVQ t+0(FP), DX
 	DECQ tileI8_tiles(DX)
-	JEQ done32
+	JEQ done52
 	MOVQ tileI8_ldb(DX), AX
 	ADDQ AX, AX
 	ADDQ AX, tileI8_b(DX)
@@ -2826,7 +2988,7 @@ loop31:
 	ADDQ $128, tileI8_colScale(DX)
 	ADDQ $128, tileI8_bias(DX)
 	JMP rows5
-done32:
+done52:
 	VZEROUPPER
 	RET
 rows4:
@@ -2841,15 +3003,20 @@ rows4:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
-	MOVQ tileI8_list+8(DX), CX
-	TESTQ CX, CX
-	JEQ low34
-	MOVQ tileI8_list(DX), R12
-	MOVQ tileI8_high(DX), R11
+	MOVQ tileI8_counts(DX), R13
+	TESTQ R13, R13
+	JEQ low53
+	MOVQ tileI8_groups(DX), R8
 	MOVQ DI, R9
 	MOVQ BX, R10
+	MOVQ tileI8_list(DX), SI
+	MOVQ tileI8_high(DX), R11
+	MOVQ 0(R13), CX
+	TESTQ CX, CX
+	JEQ none55
+	MOVQ SI, R12
 	PCALIGN $32
-high33:
+high54:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -2868,11 +3035,9 @@ high33:
 	VPDPBUSD Z29, Z24, Z6
 	VPDPBUSD Z29, Z25, Z7
 	ADDQ $4, R12
-	ADDQ $48, R11
+	ADDQ $24, R11
 	DECQ CX
-	JNZ high33
-	MOVQ R9, DI
-	MOVQ R10, BX
+	JNZ high54
 	VPSLLD $8, Z0, Z0
 	VPSLLD $8, Z1, Z1
 	VPSLLD $8, Z2, Z2
@@ -2881,7 +3046,10 @@ high33:
 	VPSLLD $8, Z5, Z5
 	VPSLLD $8, Z6, Z6
 	VPSLLD $8, Z7, Z7
-low34:
+none55:
+	MOVQ R9, DI
+	MOVQ R10, BX
+low53:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -2890,7 +3058,7 @@ low34:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop35:
+loop56:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -2960,7 +3128,7 @@ loop35:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop35
+	JNZ loop56
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -3021,7 +3189,7 @@ loop35:
 	VMOVUPS Z7, 64(DX)
 	MOVQ t+0(FP), DX
 	DECQ tileI8_tiles(DX)
-	JEQ done36
+	JEQ done57
 	MOVQ tileI8_ldb(DX), AX
 	ADDQ AX, AX
 	ADDQ AX, tileI8_b(DX)
@@ -3029,7 +3197,7 @@ loop35:
 	ADDQ $128, tileI8_colScale(DX)
 	ADDQ $128, tileI8_bias(DX)
 	JMP rows4
-done36:
+done57:
 	VZEROUPPER
 	RET
 rows3:
@@ -3042,15 +3210,20 @@ rows3:
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
-	MOVQ tileI8_list+8(DX), CX
-	TESTQ CX, CX
-	JEQ low38
-	MOVQ tileI8_list(DX), R12
-	MOVQ tileI8_high(DX), R11
+	MOVQ tileI8_counts(DX), R13
+	TESTQ R13, R13
+	JEQ low58
+	MOVQ tileI8_groups(DX), R8
 	MOVQ DI, R9
 	MOVQ BX, R10
+	MOVQ tileI8_list(DX), SI
+	MOVQ tileI8_high(DX), R11
+	MOVQ 0(R13), CX
+	TESTQ CX, CX
+	JEQ none60
+	MOVQ SI, R12
 	PCALIGN $32
-high37:
+high59:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -3066,25 +3239,26 @@ high37:
 	VPDPBUSD Z28, Z24, Z4
 	VPDPBUSD Z28, Z25, Z5
 	ADDQ $4, R12
-	ADDQ $48, R11
+	ADDQ $24, R11
 	DECQ CX
-	JNZ high37
-	MOVQ R9, DI
-	MOVQ R10, BX
+	JNZ high59
 	VPSLLD $8, Z0, Z0
 	VPSLLD $8, Z1, Z1
 	VPSLLD $8, Z2, Z2
 	VPSLLD $8, Z3, Z3
 	VPSLLD $8, Z4, Z4
 	VPSLLD $8, Z5, Z5
-low38:
+none60:
+	MOVQ R9, DI
+	MOVQ R10, BX
+low58:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	MOVQ tileI8_groups(DX), CX
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop39:
+loop61:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -3141,7 +3315,7 @@ loop39:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop39
+	JNZ loop61
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -3189,7 +3363,7 @@ loop39:
 	VMOVUPS Z5, 64(DX)
 	MOVQ t+0(FP), DX
 	DECQ tileI8_tiles(DX)
-	JEQ done40
+	JEQ done62
 	MOVQ tileI8_ldb(DX), AX
 	ADDQ AX, AX
 	ADDQ AX, tileI8_b(DX)
@@ -3197,7 +3371,7 @@ loop39:
 	ADDQ $128, tileI8_colScale(DX)
 	ADDQ $128, tileI8_bias(DX)
 	JMP rows3
-done40:
+done62:
 	VZEROUPPER
 	RET
 rows2:
@@ -3208,15 +3382,20 @@ rows2:
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ tileI8_list+8(DX), CX
-	TESTQ CX, CX
-	JEQ low42
-	MOVQ tileI8_list(DX), R12
-	MOVQ tileI8_high(DX), R11
+	MOVQ tileI8_counts(DX), R13
+	TESTQ R13, R13
+	JEQ low63
+	MOVQ tileI8_groups(DX), R8
 	MOVQ DI, R9
 	MOVQ BX, R10
+	MOVQ tileI8_list(DX), SI
+	MOVQ tileI8_high(DX), R11
+	MOVQ 0(R13), CX
+	TESTQ CX, CX
+	JEQ none65
+	MOVQ SI, R12
 	PCALIGN $32
-high41:
+high64:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -3229,23 +3408,24 @@ high41:
 	VPDPBUSD Z27, Z24, Z2
 	VPDPBUSD Z27, Z25, Z3
 	ADDQ $4, R12
-	ADDQ $48, R11
+	ADDQ $24, R11
 	DECQ CX
-	JNZ high41
-	MOVQ R9, DI
-	MOVQ R10, BX
+	JNZ high64
 	VPSLLD $8, Z0, Z0
 	VPSLLD $8, Z1, Z1
 	VPSLLD $8, Z2, Z2
 	VPSLLD $8, Z3, Z3
-low42:
+none65:
+	MOVQ R9, DI
+	MOVQ R10, BX
+low63:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	MOVQ tileI8_groups(DX), CX
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop43:
+loop66:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -3290,7 +3470,7 @@ loop43:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop43
+	JNZ loop66
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -3325,7 +3505,7 @@ loop43:
 	VMOVUPS Z3, 64(DX)
 	MOVQ t+0(FP), DX
 	DECQ tileI8_tiles(DX)
-	JEQ done44
+	JEQ done67
 	MOVQ tileI8_ldb(DX), AX
 	ADDQ AX, AX
 	ADDQ AX, tileI8_b(DX)
@@ -3333,7 +3513,7 @@ loop43:
 	ADDQ $128, tileI8_colScale(DX)
 	ADDQ $128, tileI8_bias(DX)
 	JMP rows2
-done44:
+done67:
 	VZEROUPPER
 	RET
 rows1:
@@ -3342,15 +3522,20 @@ rows1:
 	ADDQ DI, BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
-	MOVQ tileI8_list+8(DX), CX
-	TESTQ CX, CX
-	JEQ low46
-	MOVQ tileI8_list(DX), R12
-	MOVQ tileI8_high(DX), R11
+	MOVQ tileI8_counts(DX), R13
+	TESTQ R13, R13
+	JEQ low68
+	MOVQ tileI8_groups(DX), R8
 	MOVQ DI, R9
 	MOVQ BX, R10
+	MOVQ tileI8_list(DX), SI
+	MOVQ tileI8_high(DX), R11
+	MOVQ 0(R13), CX
+	TESTQ CX, CX
+	JEQ none70
+	MOVQ SI, R12
 	PCALIGN $32
-high45:
+high69:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	LEAQ (R10)(AX*1), BX
@@ -3360,21 +3545,22 @@ high45:
 	VPDPBUSD Z26, Z24, Z0
 	VPDPBUSD Z26, Z25, Z1
 	ADDQ $4, R12
-	ADDQ $48, R11
+	ADDQ $24, R11
 	DECQ CX
-	JNZ high45
-	MOVQ R9, DI
-	MOVQ R10, BX
+	JNZ high69
 	VPSLLD $8, Z0, Z0
 	VPSLLD $8, Z1, Z1
-low46:
+none70:
+	MOVQ R9, DI
+	MOVQ R10, BX
+low68:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	MOVQ tileI8_groups(DX), CX
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop47:
+loop71:
 	PREFETCHT1 0(DI)(AX*1)
 	PREFETCHT1 0(BX)(AX*1)
 	VMOVDQU32 0(DI), Z24
@@ -3407,7 +3593,7 @@ loop47:
 	ADDQ $256, DI
 	ADDQ $256, BX
 	DECQ CX
-	JNZ loop47
+	JNZ loop71
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -3429,7 +3615,7 @@ loop47:
 	VMOVUPS Z1, 64(DX)
 	MOVQ t+0(FP), DX
 	DECQ tileI8_tiles(DX)
-	JEQ done48
+	JEQ done72
 	MOVQ tileI8_ldb(DX), AX
 	ADDQ AX, AX
 	ADDQ AX, tileI8_b(DX)
@@ -3437,7 +3623,7 @@ loop47:
 	ADDQ $128, tileI8_colScale(DX)
 	ADDQ $128, tileI8_bias(DX)
 	JMP rows1
-done48:
+done72:
 	VZEROUPPER
 	RET
 
@@ -3475,15 +3661,20 @@ rows6:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ tileI8_list+8(DX), CX
-	TESTQ CX, CX
-	JEQ low50
-	MOVQ tileI8_list(DX), R12
-	MOVQ tileI8_high(DX), R11
+	MOVQ tileI8_counts(DX), R13
+	TESTQ R13, R13
+	JEQ low73
+	MOVQ tileI8_groups(DX), R8
 	MOVQ DI, R9
 	MOVQ BX, R10
+	MOVQ tileI8_list(DX), SI
+	MOVQ tileI8_high(DX), R11
+	MOVQ 0(R13), CX
+	TESTQ CX, CX
+	JEQ none75
+	MOVQ SI, R12
 	PCALIGN $32
-high49:
+high74:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	VMOVDQU 0(DI), Y12
@@ -3507,11 +3698,9 @@ high49:
 	BYTE $0xc4; BYTE $0x42; BYTE $0x1d; BYTE $0x50; BYTE $0xd7 // VPDPBUSD Y15, Y12, Y10
 	BYTE $0xc4; BYTE $0x42; BYTE $0x15; BYTE $0x50; BYTE $0xdf // VPDPBUSD Y15, Y13, Y11
 	ADDQ $4, R12
-	ADDQ $48, R11
+	ADDQ $24, R11
 	DECQ CX
-	JNZ high49
-	MOVQ R9, DI
-	MOVQ R10, BX
+	JNZ high74
 	VPSLLD $8, Y0, Y0
 	VPSLLD $8, Y1, Y1
 	VPSLLD $8, Y2, Y2
@@ -3524,7 +3713,10 @@ high49:
 	VPSLLD $8, Y9, Y9
 	VPSLLD $8, Y10, Y10
 	VPSLLD $8, Y11, Y11
-low50:
+none75:
+	MOVQ R9, DI
+	MOVQ R10, BX
+low73:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -3533,7 +3725,7 @@ low50:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop51:
+loop76:
 	PREFETCHT1 0(DI)(AX*1)
 	VMOVDQU 0(DI), Y12
 	VMOVDQU 32(DI), Y13
@@ -3622,7 +3814,7 @@ loop51:
 	ADDQ $16, R9
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop51
+	JNZ loop76
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -3709,14 +3901,14 @@ loop51:
 	VMOVUPS Y11, 32(DX)
 	MOVQ t+0(FP), DX
 	DECQ tileI8_tiles(DX)
-	JEQ done52
+	JEQ done77
 	MOVQ tileI8_ldb(DX), AX
 	ADDQ AX, tileI8_b(DX)
 	ADDQ $64, tileI8_c(DX)
 	ADDQ $64, tileI8_colScale(DX)
 	ADDQ $64, tileI8_bias(DX)
 	JMP rows6
-done52:
+done77:
 	VZEROUPPER
 	RET
 rows5:
@@ -3733,15 +3925,20 @@ rows5:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
-	MOVQ tileI8_list+8(DX), CX
-	TESTQ CX, CX
-	JEQ low54
-	MOVQ tileI8_list(DX), R12
-	MOVQ tileI8_high(DX), R11
+	MOVQ tileI8_counts(DX), R13
+	TESTQ R13, R13
+	JEQ low78
+	MOVQ tileI8_groups(DX), R8
 	MOVQ DI, R9
 	MOVQ BX, R10
+	MOVQ tileI8_list(DX), SI
+	MOVQ tileI8_high(DX), R11
+	MOVQ 0(R13), CX
+	TESTQ CX, CX
+	JEQ none80
+	MOVQ SI, R12
 	PCALIGN $32
-high53:
+high79:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	VMOVDQU 0(DI), Y12
@@ -3762,11 +3959,9 @@ high53:
 	BYTE $0xc4; BYTE $0x42; BYTE $0x1d; BYTE $0x50; BYTE $0xc6 // VPDPBUSD Y14, Y12, Y8
 	BYTE $0xc4; BYTE $0x42; BYTE $0x15; BYTE $0x50; BYTE $0xce // VPDPBUSD Y14, Y13, Y9
 	ADDQ $4, R12
-	ADDQ $48, R11
+	ADDQ $24, R11
 	DECQ CX
-	JNZ high53
-	MOVQ R9, DI
-	MOVQ R10, BX
+	JNZ high79
 	VPSLLD $8, Y0, Y0
 	VPSLLD $8, Y1, Y1
 	VPSLLD $8, Y2, Y2
@@ -3777,7 +3972,10 @@ high53:
 	VPSLLD $8, Y7, Y7
 	VPSLLD $8, Y8, Y8
 	VPSLLD $8, Y9, Y9
-low54:
+none80:
+	MOVQ R9, DI
+	MOVQ R10, BX
+low78:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -3786,7 +3984,7 @@ low54:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop55:
+loop81:
 	PREFETCHT1 0(DI)(AX*1)
 	VMOVDQU 0(DI), Y12
 	VMOVDQU 32(DI), Y13
@@ -3863,7 +4061,7 @@ loop55:
 	ADDQ $16, R9
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop55
+	JNZ loop81
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -3937,14 +4135,14 @@ loop55:
 	VMOVUPS Y9, 32(DX)
 	MOVQ t+0(FP), DX
 	DECQ tileI8_tiles(DX)
-	JEQ done56
+	JEQ done82
 	MOVQ tileI8_ldb(DX), AX
 	ADDQ AX, tileI8_b(DX)
 	ADDQ $64, tileI8_c(DX)
 	ADDQ $64, tileI8_colScale(DX)
 	ADDQ $64, tileI8_bias(DX)
 	JMP rows5
-done56:
+done82:
 	VZEROUPPER
 	RET
 rows4:
@@ -3959,15 +4157,20 @@ rows4:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ tileI8_list+8(DX), CX
-	TESTQ CX, CX
-	JEQ low58
-	MOVQ tileI8_list(DX), R12
-	MOVQ tileI8_high(DX), R11
+	MOVQ tileI8_counts(DX), R13
+	TESTQ R13, R13
+	JEQ low83
+	MOVQ tileI8_groups(DX), R8
 	MOVQ DI, R9
 	MOVQ BX, R10
+	MOVQ tileI8_list(DX), SI
+	MOVQ tileI8_high(DX), R11
+	MOVQ 0(R13), CX
+	TESTQ CX, CX
+	JEQ none85
+	MOVQ SI, R12
 	PCALIGN $32
-high57:
+high84:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	VMOVDQU 0(DI), Y12
@@ -3985,11 +4188,9 @@ high57:
 	BYTE $0xc4; BYTE $0xc2; BYTE $0x1d; BYTE $0x50; BYTE $0xf7 // VPDPBUSD Y15, Y12, Y6
 	BYTE $0xc4; BYTE $0xc2; BYTE $0x15; BYTE $0x50; BYTE $0xff // VPDPBUSD Y15, Y13, Y7
 	ADDQ $4, R12
-	ADDQ $48, R11
+	ADDQ $24, R11
 	DECQ CX
-	JNZ high57
-	MOVQ R9, DI
-	MOVQ R10, BX
+	JNZ high84
 	VPSLLD $8, Y0, Y0
 	VPSLLD $8, Y1, Y1
 	VPSLLD $8, Y2, Y2
@@ -3998,7 +4199,10 @@ high57:
 	VPSLLD $8, Y5, Y5
 	VPSLLD $8, Y6, Y6
 	VPSLLD $8, Y7, Y7
-low58:
+none85:
+	MOVQ R9, DI
+	MOVQ R10, BX
+low83:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	LEAQ (R8)(R8*2), R12
@@ -4007,7 +4211,7 @@ low58:
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop59:
+loop86:
 	PREFETCHT1 0(DI)(AX*1)
 	VMOVDQU 0(DI), Y12
 	VMOVDQU 32(DI), Y13
@@ -4072,7 +4276,7 @@ loop59:
 	ADDQ $16, R9
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop59
+	JNZ loop86
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -4133,14 +4337,14 @@ loop59:
 	VMOVUPS Y7, 32(DX)
 	MOVQ t+0(FP), DX
 	DECQ tileI8_tiles(DX)
-	JEQ done60
+	JEQ done87
 	MOVQ tileI8_ldb(DX), AX
 	ADDQ AX, tileI8_b(DX)
 	ADDQ $64, tileI8_c(DX)
 	ADDQ $64, tileI8_colScale(DX)
 	ADDQ $64, tileI8_bias(DX)
 	JMP rows4
-done60:
+done87:
 	VZEROUPPER
 	RET
 rows3:
@@ -4153,15 +4357,20 @@ rows3:
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
-	MOVQ tileI8_list+8(DX), CX
-	TESTQ CX, CX
-	JEQ low62
-	MOVQ tileI8_list(DX), R12
-	MOVQ tileI8_high(DX), R11
+	MOVQ tileI8_counts(DX), R13
+	TESTQ R13, R13
+	JEQ low88
+	MOVQ tileI8_groups(DX), R8
 	MOVQ DI, R9
 	MOVQ BX, R10
+	MOVQ tileI8_list(DX), SI
+	MOVQ tileI8_high(DX), R11
+	MOVQ 0(R13), CX
+	TESTQ CX, CX
+	JEQ none90
+	MOVQ SI, R12
 	PCALIGN $32
-high61:
+high89:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	VMOVDQU 0(DI), Y12
@@ -4176,25 +4385,26 @@ high61:
 	BYTE $0xc4; BYTE $0xc2; BYTE $0x1d; BYTE $0x50; BYTE $0xe6 // VPDPBUSD Y14, Y12, Y4
 	BYTE $0xc4; BYTE $0xc2; BYTE $0x15; BYTE $0x50; BYTE $0xee // VPDPBUSD Y14, Y13, Y5
 	ADDQ $4, R12
-	ADDQ $48, R11
+	ADDQ $24, R11
 	DECQ CX
-	JNZ high61
-	MOVQ R9, DI
-	MOVQ R10, BX
+	JNZ high89
 	VPSLLD $8, Y0, Y0
 	VPSLLD $8, Y1, Y1
 	VPSLLD $8, Y2, Y2
 	VPSLLD $8, Y3, Y3
 	VPSLLD $8, Y4, Y4
 	VPSLLD $8, Y5, Y5
-low62:
+none90:
+	MOVQ R9, DI
+	MOVQ R10, BX
+low88:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	MOVQ tileI8_groups(DX), CX
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop63:
+loop91:
 	PREFETCHT1 0(DI)(AX*1)
 	VMOVDQU 0(DI), Y12
 	VMOVDQU 32(DI), Y13
@@ -4246,7 +4456,7 @@ loop63:
 	ADDQ $16, SI
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop63
+	JNZ loop91
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -4294,14 +4504,14 @@ loop63:
 	VMOVUPS Y5, 32(DX)
 	MOVQ t+0(FP), DX
 	DECQ tileI8_tiles(DX)
-	JEQ done64
+	JEQ done92
 	MOVQ tileI8_ldb(DX), AX
 	ADDQ AX, tileI8_b(DX)
 	ADDQ $64, tileI8_c(DX)
 	ADDQ $64, tileI8_colScale(DX)
 	ADDQ $64, tileI8_bias(DX)
 	JMP rows3
-done64:
+done92:
 	VZEROUPPER
 	RET
 rows2:
@@ -4312,15 +4522,20 @@ rows2:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ tileI8_list+8(DX), CX
-	TESTQ CX, CX
-	JEQ low66
-	MOVQ tileI8_list(DX), R12
-	MOVQ tileI8_high(DX), R11
+	MOVQ tileI8_counts(DX), R13
+	TESTQ R13, R13
+	JEQ low93
+	MOVQ tileI8_groups(DX), R8
 	MOVQ DI, R9
 	MOVQ BX, R10
+	MOVQ tileI8_list(DX), SI
+	MOVQ tileI8_high(DX), R11
+	MOVQ 0(R13), CX
+	TESTQ CX, CX
+	JEQ none95
+	MOVQ SI, R12
 	PCALIGN $32
-high65:
+high94:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	VMOVDQU 0(DI), Y12
@@ -4332,23 +4547,24 @@ high65:
 	BYTE $0xc4; BYTE $0xc2; BYTE $0x1d; BYTE $0x50; BYTE $0xd7 // VPDPBUSD Y15, Y12, Y2
 	BYTE $0xc4; BYTE $0xc2; BYTE $0x15; BYTE $0x50; BYTE $0xdf // VPDPBUSD Y15, Y13, Y3
 	ADDQ $4, R12
-	ADDQ $48, R11
+	ADDQ $24, R11
 	DECQ CX
-	JNZ high65
-	MOVQ R9, DI
-	MOVQ R10, BX
+	JNZ high94
 	VPSLLD $8, Y0, Y0
 	VPSLLD $8, Y1, Y1
 	VPSLLD $8, Y2, Y2
 	VPSLLD $8, Y3, Y3
-low66:
+none95:
+	MOVQ R9, DI
+	MOVQ R10, BX
+low93:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	MOVQ tileI8_groups(DX), CX
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop67:
+loop96:
 	PREFETCHT1 0(DI)(AX*1)
 	VMOVDQU 0(DI), Y12
 	VMOVDQU 32(DI), Y13
@@ -4388,7 +4604,7 @@ loop67:
 	ADDQ $16, SI
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop67
+	JNZ loop96
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -4423,14 +4639,14 @@ loop67:
 	VMOVUPS Y3, 32(DX)
 	MOVQ t+0(FP), DX
 	DECQ tileI8_tiles(DX)
-	JEQ done68
+	JEQ done97
 	MOVQ tileI8_ldb(DX), AX
 	ADDQ AX, tileI8_b(DX)
 	ADDQ $64, tileI8_c(DX)
 	ADDQ $64, tileI8_colScale(DX)
 	ADDQ $64, tileI8_bias(DX)
 	JMP rows2
-done68:
+done97:
 	VZEROUPPER
 	RET
 rows1:
@@ -4439,15 +4655,20 @@ rows1:
 	ADDQ DI, BX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ tileI8_list+8(DX), CX
-	TESTQ CX, CX
-	JEQ low70
-	MOVQ tileI8_list(DX), R12
-	MOVQ tileI8_high(DX), R11
+	MOVQ tileI8_counts(DX), R13
+	TESTQ R13, R13
+	JEQ low98
+	MOVQ tileI8_groups(DX), R8
 	MOVQ DI, R9
 	MOVQ BX, R10
+	MOVQ tileI8_list(DX), SI
+	MOVQ tileI8_high(DX), R11
+	MOVQ 0(R13), CX
+	TESTQ CX, CX
+	JEQ none100
+	MOVQ SI, R12
 	PCALIGN $32
-high69:
+high99:
 	MOVLQZX (R12), AX
 	LEAQ (R9)(AX*1), DI
 	VMOVDQU 0(DI), Y12
@@ -4456,21 +4677,22 @@ high69:
 	BYTE $0xc4; BYTE $0xc2; BYTE $0x1d; BYTE $0x50; BYTE $0xc6 // VPDPBUSD Y14, Y12, Y0
 	BYTE $0xc4; BYTE $0xc2; BYTE $0x15; BYTE $0x50; BYTE $0xce // VPDPBUSD Y14, Y13, Y1
 	ADDQ $4, R12
-	ADDQ $48, R11
+	ADDQ $24, R11
 	DECQ CX
-	JNZ high69
-	MOVQ R9, DI
-	MOVQ R10, BX
+	JNZ high99
 	VPSLLD $8, Y0, Y0
 	VPSLLD $8, Y1, Y1
-low70:
+none100:
+	MOVQ R9, DI
+	MOVQ R10, BX
+low98:
 	MOVQ tileI8_lda(DX), R8
 	MOVQ tileI8_lo(DX), SI
 	MOVQ tileI8_groups(DX), CX
 	SHRQ $2, CX
 	MOVQ tileI8_ahead(DX), AX
 	PCALIGN $32
-loop71:
+loop101:
 	PREFETCHT1 0(DI)(AX*1)
 	VMOVDQU 0(DI), Y12
 	VMOVDQU 32(DI), Y13
@@ -4498,7 +4720,7 @@ loop71:
 	ADDQ $16, SI
 	ADDQ $256, DI
 	DECQ CX
-	JNZ loop71
+	JNZ loop101
 	MOVQ tileI8_corr(DX), DI
 	MOVQ tileI8_rowScale(DX), CX
 	MOVQ tileI8_colScale(DX), BX
@@ -4520,13 +4742,13 @@ loop71:
 	VMOVUPS Y1, 32(DX)
 	MOVQ t+0(FP), DX
 	DECQ tileI8_tiles(DX)
-	JEQ done72
+	JEQ done102
 	MOVQ tileI8_ldb(DX), AX
 	ADDQ AX, tileI8_b(DX)
 	ADDQ $64, tileI8_c(DX)
 	ADDQ $64, tileI8_colScale(DX)
 	ADDQ $64, tileI8_bias(DX)
 	JMP rows1
-done72:
+done102:
 	VZEROUPPER
 	RET

@@ -13,6 +13,9 @@ func dotTileNEON(rows, groups int, lo *int8, lda int, b *uint8, list *uint32, li
 //go:noescape
 func wideTileNEON(groups int, wide *int16, b *uint8, c, rowScale, colScale, bias *float32)
 
+// listRows is how many rows share a list of high bytes: those of a tile.
+const listRows = 4
+
 // hasVNNI says whether bytes are multiplied in fours, and so fine rows kept as bytes.
 func hasVNNI() bool { return useDot }
 
@@ -35,18 +38,16 @@ func (t *tileI8) eachPanel(run func(panel int)) {
 }
 
 func (t *tileI8) dotPanel(p int) {
-	const most = 4
-	var list *uint32
-	if len(t.list) > 0 {
-		list = &t.list[0]
-	}
 	b, col := &t.b[p*t.ldb], p*panelCols
-	for r := 0; r < t.rows; r += most {
+	for r := 0; r < t.rows; r += listRows {
+		var list *uint32
 		var high *int8
-		if list != nil {
-			high = &t.high[r*groupK]
+		listed := 0
+		if t.counts != nil {
+			at := r / listRows
+			list, high, listed = &t.list[at*t.groups], &t.high[r*t.groups*groupK], t.counts[at]
 		}
-		dotTileNEON(min(most, t.rows-r), t.groups, &t.lo[r*t.lda], t.lda, b, list, len(t.list), high,
+		dotTileNEON(min(listRows, t.rows-r), t.groups, &t.lo[r*t.lda], t.lda, b, list, listed, high,
 			&t.c[r*t.ldc+col], 4*t.ldc, &t.rowScale[r], &t.colScale[col], &t.bias[col])
 	}
 }

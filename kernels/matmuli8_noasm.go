@@ -2,6 +2,9 @@
 
 package kernels
 
+// listRows is how many rows share a list of high bytes, of which there are none here.
+const listRows = StripRows
+
 // hasVNNI says whether bytes are multiplied in fours, and so fine rows kept as bytes.
 func hasVNNI() bool { return false }
 

@@ -91,6 +91,30 @@ func TestMatMulI8(t *testing.T) {
 	})
 }
 
+// TestMatMulI8Lists gives each row large numbers in columns of its own, and some rows none, so that the lists of high bytes in a strip
+// differ from each other and in length, down to none at all.
+func TestMatMulI8Lists(t *testing.T) {
+	const n, k = 70, 200
+	eachTier(t, func(t *testing.T) {
+		w := PackI8(normals(rng(8), n*k), n, k, true, false)
+		for rows := 1; rows <= StripRows; rows++ {
+			for _, none := range [][2]int{{0, 0}, {0, 6}, {6, StripRows}, {3, 9}} {
+				x := normals(rng(7), rows*k)
+				for r := range rows {
+					for i := range r + 1 {
+						if r < none[0] || r >= none[1] {
+							x[r*k+(r*61+i*23)%k] = 90
+						}
+					}
+				}
+				dst := make([]float32, rows*n)
+				MatMulI8(dst, n, quantised(x, rows, k, true), 0, rows, w, 0, n, Epilogue{})
+				near(t, fmt.Sprint(rows, " rows, small ones ", none), dst, matmulI8Ref(x, rows, w, true, Epilogue{}), 2e-7, 4e-7)
+			}
+		}
+	})
+}
+
 // TestMatMulI8Alike holds all tiers to the same bits where they have the same integers, of seven bits or eight: the sums are integers,
 // and what follows is one multiply-add.
 func TestMatMulI8Alike(t *testing.T) {

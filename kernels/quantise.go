@@ -54,7 +54,7 @@ type highLists struct {
 
 // reset makes room for m rows of kp.
 func (l *highLists) reset(m, kp int) {
-	l.rows, l.groups = StripRows, kp/groupK
+	l.rows, l.groups = listRows, kp/groupK
 	if sevenBits() {
 		l.rows = 1
 	}
@@ -67,14 +67,10 @@ func (l *highLists) reset(m, kp int) {
 	l.count = l.count[:lists]
 }
 
-// from is the list that begins at row i, its bytes, and how long it and later ones are. With seven bits the later ones lie behind it.
+// from is the lists from row i on, the first of a list, their bytes, and how long they are.
 func (l *highLists) from(i int) (list []uint32, high []int8, counts []int) {
 	at := i / l.rows
-	list, high, counts = l.list[at*l.groups:], l.high[at*l.groups*l.rows*groupK:], l.count[at:]
-	if l.rows == StripRows {
-		list = list[:counts[0]]
-	}
-	return list, high, counts
+	return l.list[at*l.groups:], l.high[at*l.groups*l.rows*groupK:], l.count[at:]
 }
 
 // Reset makes room for m rows of k, fine or not, of undefined content. Memory is kept and grown only when needed.

@@ -101,7 +101,7 @@ func (a *asm) stripI8(rows int) {
 		if a.wide() {
 			a.p("PREFETCHT1 %d(BX)(AX*1)", 64*u)
 		}
-		a.groupVNNI(rows, u, at)
+		a.groupVNNI(0, rows, u, at)
 	}
 	for _, b := range bases {
 		a.p("ADDQ $%d, %s", groupK*unroll, b)
@@ -115,16 +115,40 @@ func (a *asm) stripI8(rows int) {
 	a.dequantise(rows)
 }
 
-// highBytes adds the listed groups' high bytes and makes room for the low ones.
+// listRows is how many rows share a list of high bytes.
+const listRows = 6
+
+// highBytes adds the listed groups' high bytes, list by list, and makes room for the low ones.
 func (a *asm) highBytes(rows int) {
-	loop, low := a.label("high"), a.label("low")
-	a.p("MOVQ %s, CX", field("list+8")) // its length
-	a.p("TESTQ CX, CX")
+	low := a.label("low")
+	a.p("MOVQ %s, R13", field("counts"))
+	a.p("TESTQ R13, R13")
 	a.p("JEQ %s", low)
-	a.p("MOVQ %s, R12", field("list"))
-	a.p("MOVQ %s, R11", field("high"))
+	a.p("MOVQ %s, R8", field("groups"))
 	a.p("MOVQ DI, R9")
 	a.p("MOVQ BX, R10")
+	a.p("MOVQ %s, SI", field("list"))
+	a.p("MOVQ %s, R11", field("high"))
+	for row := 0; row < rows; row += listRows {
+		if row > 0 { // a list and its bytes have room for all groups
+			a.p("LEAQ (SI)(R8*4), SI")
+			a.p("IMUL3Q $%d, R8, R11", groupK*listRows)
+			a.p("ADDQ %s, R11", field("high"))
+		}
+		a.listedBytes(row, min(rows, row+listRows))
+	}
+	a.p("MOVQ R9, DI")
+	a.p("MOVQ R10, BX")
+	a.p("%s:", low)
+}
+
+// listedBytes adds the high bytes of the groups that SI lists for rows row to end, and moves their sums up by a byte.
+func (a *asm) listedBytes(row, end int) {
+	loop, none := a.label("high"), a.label("none")
+	a.p("MOVQ %d(R13), CX", row/listRows*8)
+	a.p("TESTQ CX, CX")
+	a.p("JEQ %s", none)
+	a.p("MOVQ SI, R12")
 	a.p("PCALIGN $32")
 	a.p("%s:", loop)
 	a.p("MOVLQZX (R12), AX")
@@ -132,23 +156,21 @@ func (a *asm) highBytes(rows int) {
 	if a.wide() {
 		a.p("LEAQ (R10)(AX*1), BX")
 	}
-	a.groupVNNI(rows, 0, func(r, off int) string { return fmt.Sprintf("%d(R11)", groupK*r) })
+	a.groupVNNI(row, end, 0, func(r, off int) string { return fmt.Sprintf("%d(R11)", groupK*(r-row)) })
 	a.p("ADDQ $4, R12")
-	a.p("ADDQ $48, R11")
+	a.p("ADDQ $%d, R11", groupK*listRows)
 	a.p("DECQ CX")
 	a.p("JNZ %s", loop)
-	a.p("MOVQ R9, DI")
-	a.p("MOVQ R10, BX")
-	for r := range rows {
+	for r := row; r < end; r++ {
 		for j := range 2 {
 			a.p("VPSLLD $8, %s, %s", a.sumOf(r, j), a.sumOf(r, j))
 		}
 	}
-	a.p("%s:", low)
+	a.p("%s:", none)
 }
 
-// groupVNNI adds the products of a strip's group u, counted from the pointers. It has the weights as the unsigned factor and the activations as the signed one.
-func (a *asm) groupVNNI(rows, u int, at func(r, off int) string) {
+// groupVNNI adds the products of rows row to end's group u, counted from the pointers. It has the weights as the unsigned factor and the activations as the signed one.
+func (a *asm) groupVNNI(row, end, u int, at func(r, off int) string) {
 	b0, b1 := a.reg(12), a.reg(13)
 	x := []int{14, 15}
 	load := "VMOVDQU"
@@ -160,7 +182,7 @@ func (a *asm) groupVNNI(rows, u int, at func(r, off int) string) {
 		a.p("%s %d(DI), %s", load, 64*u, b0)
 		a.p("%s %d(DI), %s", load, 64*u+32, b1)
 	}
-	for r := range rows {
+	for r := row; r < end; r++ {
 		v := x[r%len(x)]
 		a.p("VPBROADCASTD %s, %s", at(r, 4*u), a.reg(v))
 		if a.wide() {

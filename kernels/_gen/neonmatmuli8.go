@@ -51,7 +51,7 @@ func (n *neon) dotTile(most int) {
 				n.op3("SDOT", 4*r+j, weights+j, row+r)
 			}
 		}
-		n.p("ADD $48, R7") // StripRows fours of bytes
+		n.p("ADD $%d, R7", groupK*most)
 		n.p("SUBS $1, R6, R6")
 		n.p("BNE %s", highs)
 		for i := range 4 * rows {
