@@ -260,6 +260,7 @@ func (a *asm) toSevens() {
 	a.p("MOVQ %s, DX", a.arg("hi"))
 	a.p("MOVQ %s, SI", a.arg("x"))
 	a.p("MOVQ %s, CX", a.arg("n"))
+	a.p("LEAQ (SI)(CX*4), R8")
 	a.p("VBROADCASTSS %s, Y8", a.arg("scale"))
 	a.p("VBROADCASTSS %s, Y9", a.arg("zero"))
 	a.zero("Y10")
@@ -268,6 +269,7 @@ func (a *asm) toSevens() {
 	a.p("VMOVDQU joinBytes<>(SB), Y12")
 	loop := a.label("loop")
 	a.p("%s:", loop)
+	a.prefetchNext()
 	for i := range 4 {
 		a.p("VMULPS %d(SI), Y8, Y%d", 32*i, i)
 		a.p("VCVTPS2DQ Y%d, Y%d", i, i)
