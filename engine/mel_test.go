@@ -237,6 +237,16 @@ func TestMelAgainstDefinition(t *testing.T) {
 	}
 }
 
+// TestMelBeginning: a window of sound and silence is the beginning of the whole, to the bit.
+func TestMelBeginning(t *testing.T) {
+	m, samples := NewMel(80), melClip(t, "jfk")[:5*SampleRate]
+	got := make([]float32, 900*80)
+	m.Window(got, samples, 900)
+	if !slices.Equal(got, m.Whole(samples)[:len(got)]) {
+		t.Error("9 s of a window differ from those of the whole")
+	}
+}
+
 // TestMelShared runs one Mel from several goroutines.
 func TestMelShared(t *testing.T) {
 	m := NewMel(80)

@@ -59,7 +59,9 @@ func (m *Model) learnRest() error {
 		return nil
 	}
 	samples := m.speech[:min(len(m.speech), learnSpeech*hopSamples)]
-	m.dev.Upload(m.enc.mel.Slice(0, learnFrames), m.mel.Whole(samples)[:learnFrames*m.config.Mels]) // with silence
+	mel := m.melScratch[:learnFrames*m.config.Mels]
+	m.mel.Window(mel, samples, learnFrames) // with silence
+	m.dev.Upload(m.enc.mel.Slice(0, learnFrames), mel)
 	m.dec.learnRest(m.enc.run([]int{learnFrames}, learnView, nil))
 	if err := m.dev.Sync(); err != nil {
 		return err
