@@ -109,6 +109,27 @@ func TestDoubtIsHeardAgain(t *testing.T) {
 	}
 }
 
+// TestLanguageOfDoubt: with a doubtful text in a short context goes the language that was detected there, but none that
+// was given, nor what an earlier pass was heard in.
+func TestLanguageOfDoubt(t *testing.T) {
+	m := tinyModel(t)
+	for _, c := range []struct {
+		given  string
+		passes int
+		want   string
+	}{{"", 0, ""}, {"", 1, "de"}, {"de", 0, "de"}} {
+		own := &chain{job: &job{model: m, options: engine.Options{Language: c.given}}, language: "de", passes: c.passes}
+		doubtful := &search{finished: []hypothesis{{sum: -9}}}
+		p := &place{chain: own, frames: 320, encoded: true, search: doubtful}
+		if err := (&session{m: m}).settle(p); err != nil {
+			t.Fatal(err)
+		}
+		if p.encoded || p.frames != framesPerWindow || own.language != c.want {
+			t.Errorf("%+v: heard again in %d frames as %q", c, p.frames, own.language)
+		}
+	}
+}
+
 // TestDraft has a random model, which is never sure, hear speech in a short context only, as a draft.
 func TestDraft(t *testing.T) {
 	m := tinyModel(t)

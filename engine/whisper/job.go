@@ -17,6 +17,7 @@ type job struct {
 	spans    []engine.Span
 	next     int    // the first chain not yet handed out
 	language string // of the first window that was heard; what a doubtful one falls back to
+	first    *chain // that window's, if its language was detected
 
 	settled []engine.Segment // all that is final
 	told    int              // of these, how many Settled has returned

@@ -224,8 +224,8 @@ func (s *session) detect(p *place) error {
 	if err != nil {
 		return err
 	}
-	if c.job.language == "" {
-		c.job.language = code
+	if c.job.language == "" || c.job.first == c {
+		c.job.language, c.job.first = code, c
 	} else if prob < minLanguageProb {
 		code = c.job.language
 	}
@@ -363,6 +363,9 @@ func (s *session) settle(p *place) error {
 	text := s.m.vocabulary.decode(out.tokens)
 	if p.frames < framesPerWindow && !p.chain.job.options.Draft && out.needsContext(text) {
 		p.frames, p.encoded = framesPerWindow, false
+		if p.chain.passes == 0 {
+			p.chain.language = p.chain.job.options.Language // what was detected is as doubtful as the text
+		}
 		return nil
 	}
 	temperatures := p.chain.job.options.Temperatures
