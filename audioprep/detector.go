@@ -29,8 +29,6 @@ type Detector struct {
 const (
 	// startSpan is over how many frames speech must hold, and startFrames for how many of them, to begin.
 	startSpan, startFrames = 15, 10
-	// cutPause is from how many frames on a longer pause is not better to cut at.
-	cutPause = 40
 	// maxGap is the longest gap of frames that don't stand out in the part of speech that came before it was noticed.
 	maxGap = 8
 )
@@ -128,57 +126,36 @@ func (d *Detector) Rest() {
 	d.rested = d.track.speech.end()
 }
 
-// Cut picks the best sample in (from, to] to cut speech at, as Windows does, of what was heard so far; ok is
-// false where every cut would fall into speech.
-func (d *Detector) Cut(from, to int) (at int, ok bool) {
-	to = min(to, d.track.speech.end()*specHop)
-	if to-from < specHop {
-		return 0, false
-	}
-	at, hard := d.track.cutPoint(from, to)
-	return at, !hard
-}
-
-// cutPoint picks the sample in (lo, hi] to cut at; hard says that speech is cut.
-func (t *track) cutPoint(lo, hi int) (at int, hard bool) {
-	from, to := (lo+specHop-1)/specHop, hi/specHop
-	mean := t.meanLevel(from, to)
-	if at := t.bestPause(from, to, mean-pauseDB); at > 0 {
-		return at * specHop, false
-	}
-	if at := t.bestDip(from, to, mean-dipDB); at > 0 {
-		return at * specHop, false
-	}
-	return hi, true
-}
-
-// bestPause returns the quietest place of the best pause within the frames
-// [from, to] that is not louder than limit, or 0. Pauses count by their length,
-// up to 0.4 s, and by how late they are, since a short window costs the model as
-// much as a full one: a pause at the end is worth one of three times its length
-// at the start.
-func (t *track) bestPause(from, to int, limit float32) int {
-	best, bestScore := 0, 0.0
-	for i := from; i < to; {
-		if t.speech.at(i) {
-			i++
-			continue
+// Cut picks where to end a piece of the speech that began at sample start and was heard up to end, at most maxSamples
+// long: the cheapest place by what Windows goes by. Where there is none it's the first one behind; ok is false where
+// every cut would fall into speech.
+func (d *Detector) Cut(start, end, maxSamples int) (at int, ok bool) {
+	p, lowest := newPlan(maxSamples), math.Inf(1)
+	from := cut{end: start, start: start}
+	look := func(r rest) {
+		c := cut{end: r.at * specHop, start: r.at * specHop, flaw: r.flaw()}
+		if c.end <= start || ok && c.end-start > maxSamples {
+			return
 		}
-		j := i
-		for j < to && !t.speech.at(j) {
-			j++
+		if cost := p.windowCost(&from, &c); cost < lowest {
+			at, ok, lowest = c.end, true, cost
 		}
-		if n := j - i; n >= pauseFrames {
-			at := t.quietest(i, j)
-			late := float64(at-from) / float64(to-from)
-			score := math.Min(float64(n), cutPause) * (1 + 2*late)
-			if score >= bestScore && t.dipLevel(at) <= limit {
-				best, bestScore = at, score
-			}
-		}
-		i = j
 	}
-	return best
+	speech, i, n := &d.track.speech, (start+specHop-1)/specHop, min(end/specHop, d.track.speech.end())
+	for most := i + keepFrames; i < min(most, n) && !speech.at(i); {
+		i++ // the rest of the pause that was cut last is no place to cut again
+	}
+	f := newRestFinder(d.track, maxSamples)
+	f.begin(i)
+	for ; i < n; i++ {
+		if speech.at(i) {
+			f.hear(i, look)
+		} else if i-f.spoken >= keepFrames { // what is taken for silence is heard too, and may be too long
+			f.pass(i, look)
+		}
+	}
+	f.hear(n, look) // what goes on may be a pause too
+	return at, ok
 }
 
 // Forget says that nobody asks about samples before keep any more.

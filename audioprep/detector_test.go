@@ -131,9 +131,17 @@ func TestDetectorCutsAndForgets(t *testing.T) {
 		d.Write(part)
 		d.Forget(0)
 	}
-	at, ok := d.Cut(10*SampleRate, 30*SampleRate)
-	if !ok || at <= 10*SampleRate || at > 30*SampleRate {
-		t.Errorf("got a cut at %d (%v)", at, ok)
+	at, ok := d.Cut(0, len(sound), 30*SampleRate)
+	if !ok || at <= 18*SampleRate || at > 30*SampleRate {
+		t.Errorf("got a cut at %d (%v), want one that leaves a window well filled", at, ok)
+	}
+	quiet := NewDetector(0.5, SampleRate/2)
+	quiet.Write(make([]float32, 40*SampleRate))
+	if at, ok := quiet.Cut(0, 40*SampleRate, 30*SampleRate); ok {
+		t.Errorf("silence is cut at %d", at)
+	}
+	if at, ok := d.Cut(0, len(sound), 100); !ok || at <= 100 {
+		t.Errorf("got a cut at %d (%v), want one behind what is too long at once", at, ok)
 	}
 	for range 20 {
 		for part := range slices.Chunk(sound, SampleRate) {
@@ -144,7 +152,7 @@ func TestDetectorCutsAndForgets(t *testing.T) {
 	if n := len(d.track.measured.v); n > 20_000 {
 		t.Errorf("%d frames are kept", n)
 	}
-	if _, ok := d.Cut(0, 100); ok {
+	if _, ok := d.Cut(0, 100, 30*SampleRate); ok {
 		t.Error("cut within less than a frame")
 	}
 }

@@ -15,6 +15,59 @@ const (
 	dipDB   = 12
 )
 
+// rest is where speech may be cut: a pause of the frames [from, to), quietest at one of them, or a dip at that one.
+type rest struct{ from, to, at int }
+
+// flaw is what is wrong with a cut there: nothing in a long pause.
+func (r rest) flaw() float64 {
+	if r.from == r.to {
+		return dipFlaw
+	}
+	return 1 - min(1, float64(r.to-r.from)/longPause)
+}
+
+// restFinder finds where speech may be cut while it is heard.
+type restFinder struct {
+	track  *track
+	every  int // frames without a pause after which a dip is looked for
+	spoken int // the frame behind the last one of speech
+	looked int // places were looked for up to this frame
+}
+
+// newRestFinder returns one for speech in windows of at most maxSamples.
+func newRestFinder(t *track, maxSamples int) restFinder {
+	return restFinder{track: t, every: maxSamples / specHop / dipsPerWindow}
+}
+
+// begin says that speech begins with a frame.
+func (f *restFinder) begin(i int) { f.spoken, f.looked = i, i }
+
+// hear takes the next frame of speech, and tells of the places before it.
+func (f *restFinder) hear(i int, tell func(rest)) {
+	t, from := f.track, f.spoken
+	f.spoken = i + 1
+	if i-from >= pauseFrames {
+		at := t.quietest(from, i)
+		if t.dipLevel(at) <= t.meanAround(at)-pauseDB {
+			tell(rest{from, i, at})
+			f.looked = i
+		}
+	}
+	f.pass(i, tell)
+}
+
+// pass takes the next frame, speech or not, and tells of a dip if there was no better place for long.
+func (f *restFinder) pass(i int, tell func(rest)) {
+	t := f.track
+	if i-f.looked < f.every {
+		return
+	}
+	if at := t.bestDip(f.looked, i, t.meanAround((f.looked+i)/2)-dipDB); at > 0 {
+		tell(rest{at, at, at})
+	}
+	f.looked = i
+}
+
 // meanAround is the mean level of the seconds around frame i, as far as they are known.
 func (t *track) meanAround(i int) float32 {
 	return t.meanLevel(max(t.measured.base, i-meanFrames), min(t.measured.end(), i+meanFrames))

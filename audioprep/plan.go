@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A recording's windows are those of the cheapest way from its start to its end over the places where it may be cut (D.
-// E. Knuth and M. F. Plass, Breaking Paragraphs into Lines, 1981, for lines of text). A window that holds x times the
+// A recording's windows are those of the cheapest way from its start to its end over the places where it may be cut, as
+// Knuth and Plass break a paragraph into lines (Breaking Paragraphs into Lines, 1981). A window that holds x times the
 // best length costs (1 − x)²: with the length of all windows given, these are the least where windows are even and near
 // the best length. To it come twice the silence that it holds inside, in best lengths, which makes up for what silence
 // adds to x, and the flaw of the cut at its end.

@@ -74,8 +74,7 @@ type listener struct {
 	first   int // of these
 	next    int // the frame to look at next
 	open    bool
-	spoken  int // the frame behind the last one of speech
-	looked  int // places for cuts were looked for up to this frame
+	rests   restFinder
 }
 
 // listen finds speech and windows in samples. passed is told now and then, after each
@@ -84,8 +83,8 @@ func listen(ctx context.Context, samples []float32, maxSamples int, passed func(
 	if maxSamples < 3*SampleRate {
 		panic("audioprep: windows of less than three seconds")
 	}
-	l := &listener{track: newTrack(), samples: len(samples), plan: newPlan(maxSamples)}
-	t := l.track
+	t := newTrack()
+	l := &listener{track: t, samples: len(samples), plan: newPlan(maxSamples), rests: newRestFinder(t, maxSamples)}
 	for at := 0; at < len(samples); at += specHop {
 		t.measure(samples[at:])
 		if n := t.measured.end(); n%floorStep == 0 {
@@ -113,7 +112,7 @@ func (l *listener) advance() {
 			l.hear(l.next)
 		}
 	}
-	l.track.forget(min(l.next-meanFrames, l.looked))
+	l.track.forget(min(l.next-meanFrames, l.rests.looked))
 }
 
 // hear takes frame i, which is speech. Speech goes on until a silence that is too long to stay in a window;
@@ -123,44 +122,24 @@ func (l *listener) hear(i int) {
 		l.first = i
 	}
 	l.heard++
-	if l.open && i-l.spoken > keepFrames {
+	if l.open && i-l.rests.spoken > keepFrames {
 		l.close()
 	}
 	if !l.open {
-		l.open, l.looked = true, i
+		l.open = true
+		l.rests.begin(i)
 		l.plan.begin(l.leadSample(i))
-	} else {
-		l.lookForCut(i)
 	}
-	l.spoken = i + 1
+	l.rests.hear(i, l.mayCut)
 }
 
-// lookForCut looks for a place to cut at before frame i, which is speech.
-func (l *listener) lookForCut(i int) {
-	t := l.track
-	if i-l.spoken >= pauseFrames {
-		at := t.quietest(l.spoken, i)
-		if t.dipLevel(at) <= t.meanAround(at)-pauseDB {
-			l.plan.add(l.pause(l.spoken, i, at))
-			l.looked = i
-		}
+// mayCut adds a place where the speech may be cut to the plan.
+func (l *listener) mayCut(r rest) {
+	c := cut{end: r.at * specHop, start: r.at * specHop, flaw: r.flaw()}
+	if r.to-r.from > tailFrames+leadFrames {
+		c.end, c.start = (r.from+tailFrames)*specHop, l.leadSample(r.to)
 	}
-	if i-l.looked < l.plan.maxSamples/specHop/dipsPerWindow {
-		return
-	}
-	if at := t.bestDip(l.looked, i, t.meanAround((l.looked+i)/2)-dipDB); at > 0 {
-		l.plan.add(cut{end: at * specHop, start: at * specHop, flaw: dipFlaw})
-	}
-	l.looked = i
-}
-
-// pause is a cut in the pause [from, to), which is quietest at one frame.
-func (l *listener) pause(from, to, at int) cut {
-	c := cut{end: at * specHop, start: at * specHop, flaw: 1 - min(1, float64(to-from)/longPause)}
-	if to-from > tailFrames+leadFrames {
-		c.end, c.start = (from+tailFrames)*specHop, l.leadSample(to)
-	}
-	return c
+	l.plan.add(c)
 }
 
 // leadSample is where a window begins whose speech begins with frame i.
@@ -168,7 +147,7 @@ func (l *listener) leadSample(i int) int { return max(0, i-leadFrames) * specHop
 
 // close ends the speech that is open.
 func (l *listener) close() {
-	l.windows = append(l.windows, l.plan.finish(min((l.spoken+tailFrames)*specHop, l.samples))...)
+	l.windows = append(l.windows, l.plan.finish(min((l.rests.spoken+tailFrames)*specHop, l.samples))...)
 	l.open = false
 }
 

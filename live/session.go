@@ -14,9 +14,6 @@ import (
 // it: what models take, and what is a clip.
 const maxPiece = 30 * audioprep.SampleRate
 
-// earliestCut is from where on a long piece is cut, so that pieces are not short.
-const earliestCut = maxPiece * 6 / 10
-
 // lookBack is how much sound before speech is noticed is kept, padding aside: what the Detector may go back.
 const lookBack = audioprep.SampleRate
 
@@ -215,10 +212,7 @@ func (s *Session) begin(start, spoken int) {
 // what is longer than a model takes is cut and joined again by the Transcriber.
 func (s *Session) cut(end int) {
 	for end-s.open.start > maxPiece {
-		at, ok := s.ear.Cut(s.open.start+earliestCut, min(end, s.open.start+maxPiece))
-		if !ok {
-			at, ok = s.ear.Cut(s.open.start+maxPiece, end)
-		}
+		at, ok := s.ear.Cut(s.open.start, end, maxPiece)
 		if !ok {
 			return
 		}
