@@ -1,6 +1,6 @@
 // Package engine turns windows of sound into tokens, words and segments.
 //
-// Terms, as in DESIGN.md: a window is a stretch of one request, at most as
+// Terms: a window is a stretch of one request, at most as
 // long as the model takes at once; a batch is the windows that run together; a
 // job is one request as its model sees it. Samples are mono float32 at 16 kHz.
 //

@@ -81,7 +81,7 @@ func (p Policy) WithShare(share float64) Policy {
 
 // shareOfLanes returns the part of the device's time that recordings get under policy lanes, with all clients of a load
 // waiting: a recording's turn to a clip turn that fits the cost cap. Where a recording costs the same however it is
-// cut, a smaller share costs throughput; for the load "mixed" it is the 0.89 of DESIGN.md, section 3.3.
+// cut, a smaller share costs throughput; for the load "mixed" it is 0.89.
 func shareOfLanes(l Load, capMillis int64, d Device) float64 {
 	var clips, audio, recordings, alone float64
 	for _, c := range l.clients {

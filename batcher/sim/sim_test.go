@@ -46,7 +46,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 // near reports whether got is within so much of want, as a part of it.
 func near(got, want, part float64) bool { return math.Abs(got-want) <= part*want }
 
-// TestPublished holds the simulator to what was measured of the lanes on one L4 (DESIGN.md, section 3.3), to 15 %.
+// TestPublished holds the simulator to what was measured of the lanes on one L4, to 15 %.
 func TestPublished(t *testing.T) {
 	for _, tt := range []struct {
 		name      string

@@ -19,7 +19,7 @@ const (
 	MinWindowSamples = 3 * engine.SampleRate
 	// DefaultBatch is how many windows one batch may hold unless a [Config] says otherwise.
 	DefaultBatch = 12
-	// budgetMillis is the audio that one batch may hold (DESIGN.md, section 2).
+	// budgetMillis is the audio that one batch may hold.
 	budgetMillis = 720_000
 	// minSamples is what a shorter window is padded to, half on each side: 1 s, as NeMo's transcribe() does it, since
 	// these models hear nothing in a single word without some silence around it.

@@ -15,7 +15,7 @@ const (
 	cacheSlots = 24
 	// logitRows is how many rows get logits at once: one for each hypothesis.
 	logitRows = cacheSlots
-	// budgetMillis is the audio that one batch may hold (DESIGN.md, section 2).
+	// budgetMillis is the audio that one batch may hold.
 	budgetMillis = 720_000
 )
 
