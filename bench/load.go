@@ -67,9 +67,13 @@ type LoadResult struct {
 	Interrupted bool `json:"interrupted,omitempty"`
 }
 
+// ErrNothingServed says that of all requests that counted none was answered with a text.
+var ErrNothingServed = errors.New("bench: nothing was served")
+
 // Run sends one file that does not count, then lets all clients go. It returns an error if that first file is not
 // answered with a text, since then nothing can be measured. When ctx ends it returns what came of it until then,
-// without the requests that were under way, beside ctx's error.
+// without the requests that were under way, beside ctx's error. Where nothing was served at all it returns
+// ErrNothingServed beside the counts.
 func (l Load) Run(ctx context.Context) (*LoadResult, error) {
 	first := slices.Concat(l.Clips, l.Recordings)
 	if len(first) == 0 || l.ClipClients > 0 && len(l.Clips) == 0 || l.RecordingClients > 0 && len(l.Recordings) == 0 {
@@ -96,6 +100,9 @@ func (l Load) Run(ctx context.Context) (*LoadResult, error) {
 	r := &LoadResult{URL: l.URL, Seconds: seconds, Clips: clips.class(seconds), Recordings: recordings.class(seconds),
 		Interrupted: ctx.Err() != nil}
 	r.AudioPerSecond = r.Clips.AudioPerSecond + r.Recordings.AudioPerSecond
+	if !r.Interrupted && r.Clips.Served+r.Recordings.Served == 0 {
+		return r, ErrNothingServed
+	}
 	return r, ctx.Err()
 }
 

@@ -96,6 +96,33 @@ func TestLoadNeedsAServer(t *testing.T) {
 	}
 }
 
+// TestLoadNothingServed has a server fall over behind the request that doesn't count: there are counts, no times, and an
+// error.
+func TestLoadNothingServed(t *testing.T) {
+	var requests atomic.Int32
+	url, _ := serverOf(t, func(_ string, w http.ResponseWriter, _ <-chan struct{}) {
+		if requests.Add(1) > 1 {
+			http.Error(w, "out of order", http.StatusInternalServerError)
+			return
+		}
+		io.WriteString(w, `{"text":"hello"}`)
+	})
+	l := Load{URL: url, Key: "k", Fields: map[string]string{"model": "m"}, Clips: []File{fileOf("a", 2)}, ClipClients: 1,
+		Duration: 100 * time.Millisecond}
+	r, err := l.Run(t.Context())
+	if !errors.Is(err, ErrNothingServed) || r == nil || r.Clips.Failed == 0 {
+		t.Fatalf("got %+v, %v", r, err)
+	}
+	var table strings.Builder
+	if err := r.WriteTable(&table); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(table.String(), "\nfirst failure of clips: answered 500 Internal Server Error: out of order\n") ||
+		strings.Contains(table.String(), "0.00") {
+		t.Errorf("got\n%s", table.String())
+	}
+}
+
 func TestLatency(t *testing.T) {
 	var took []time.Duration
 	for i := range 100 {

@@ -112,7 +112,7 @@ func (o *Offline) writeOps(t io.Writer) {
 	for _, op := range o.Ops {
 		total += op.Seconds
 	}
-	fmt.Fprint(t, "\noperation\tcalls\tseconds\tshare\tGFLOP/s\tof peak\t\n")
+	fmt.Fprint(t, "\noperation\tcalls\tseconds\tshare\tGFLOP/s\tof float32 peak\t\n")
 	for _, op := range o.Ops {
 		rate, part := "", ""
 		if op.FLOPs > 0 && op.Seconds > 0 {
@@ -139,15 +139,19 @@ func (r *LoadResult) WriteTable(w io.Writer) error {
 		name string
 		Class
 	}{{"clips", r.Clips}, {"recordings", r.Recordings}} {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.1f\t\n", c.name, c.Served, c.TimedOut, c.Refused,
-			c.Failed, c.P50, c.P90, c.P99, c.Max, c.AudioPerSecond)
+		waits := "\t\t\t" // nobody's, where nothing was served
+		if c.Served > 0 {
+			waits = fmt.Sprintf("%.2f\t%.2f\t%.2f\t%.2f", c.P50, c.P90, c.P99, c.Max)
+		}
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%s\t%.1f\t\n", c.name, c.Served, c.TimedOut, c.Refused, c.Failed, waits,
+			c.AudioPerSecond)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	for _, note := range []string{r.Clips.Note, r.Recordings.Note} {
-		if note != "" {
-			fmt.Fprintf(w, "first failure: %s\n", note)
+	for _, c := range []struct{ name, note string }{{"clips", r.Clips.Note}, {"recordings", r.Recordings.Note}} {
+		if c.note != "" {
+			fmt.Fprintf(w, "first failure of %s: %s\n", c.name, c.note)
 		}
 	}
 	return nil
