@@ -22,7 +22,7 @@ type simCmd struct {
 	Duration timeSpan `default:"300s" placeholder:"TIME" help:"How long each run is, in virtual time; a bare number is seconds (default: ${default})."`
 
 	Fixed     float64 `default:"0.6" placeholder:"SECONDS" help:"What a batch takes on the device, besides its windows (default: ${default}, one L4 with large-v3-turbo)."`
-	PerWindow float64 `default:"0.021" placeholder:"SECONDS" help:"What each window of a batch adds (default: ${default}). Neither reaches recordings where a batch gains them nothing, whole or at windowed-same-cost: those take 0.6 s for each 30 s."`
+	PerWindow float64 `default:"0.021" placeholder:"SECONDS" help:"What each window of a batch adds (default: ${default}). Recordings take 0.6 s for each 30 s whatever both are where a policy runs them whole, and under windowed-same-cost."`
 	Share     float64 `placeholder:"PART" help:"Part of the device's time that recordings get under the windowed policies (default: each policy's own)."`
 
 	List bool   `help:"List policies and loads instead."`
