@@ -2,7 +2,6 @@ package audioprep
 
 import (
 	"errors"
-	"fmt"
 
 	"hark/audioprep/internal/aac"
 )
@@ -50,15 +49,7 @@ func decodeADTS(in *input, s *sink) error {
 		return noAAC("aac", d.first)
 	}
 	d.dec.note(s)
-	if d.bad > 0 {
-		s.faults(fmt.Sprintf("%d damaged frames were replaced by silence", d.bad))
-	}
-	if d.passed > 0 {
-		s.faults(fmt.Sprintf("%d bytes between frames were passed over", d.passed))
-	}
-	if d.cut > 0 {
-		s.faults(fmt.Sprintf("truncated: the last frame has only %d bytes", d.cut))
-	}
+	s.frameFaults(d.bad, d.passed, d.cut)
 	return nil
 }
 

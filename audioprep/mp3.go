@@ -46,15 +46,7 @@ func decodeMP3(in *input, s *sink) error {
 	if err := d.flush(); err != nil {
 		return err
 	}
-	if d.bad > 0 {
-		s.faults(fmt.Sprintf("%d damaged frames were replaced by silence", d.bad))
-	}
-	if d.passed > 0 {
-		s.faults(fmt.Sprintf("%d bytes between frames were passed over", d.passed))
-	}
-	if d.cut > 0 {
-		s.faults(fmt.Sprintf("truncated: the last frame has only %d bytes", d.cut))
-	}
+	s.frameFaults(d.bad, d.passed, d.cut)
 	return nil
 }
 

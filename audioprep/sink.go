@@ -52,6 +52,20 @@ func (s *sink) faults(text ...string) {
 	}
 }
 
+// frameFaults notes what was wrong with a stream of frames: how many did not decode, how many bytes lay between frames,
+// and how many there are of a last one that is not whole.
+func (s *sink) frameFaults(bad, passed, cut int) {
+	if bad > 0 {
+		s.faults(fmt.Sprintf("%d damaged frames were replaced by silence", bad))
+	}
+	if passed > 0 {
+		s.faults(fmt.Sprintf("%d bytes between frames were passed over", passed))
+	}
+	if cut > 0 {
+		s.faults(fmt.Sprintf("truncated: the last frame has only %d bytes", cut))
+	}
+}
+
 // opened reports whether any blocks were announced.
 func (s *sink) opened() bool { return s.lines != nil }
 
