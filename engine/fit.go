@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"slices"
 )
@@ -10,7 +11,8 @@ import (
 // half as many at once, and half of these, until they fit; one that was alone and did not fit fails with that
 // error. Windows join at the first try only.
 func RunFitting(
-	run func(batch []Window, more func(free int) []Window, done func(w Window, err error)),
+	ctx context.Context,
+	run func(ctx context.Context, batch []Window, more func(free int) []Window, done func(w Window, err error)),
 	batch []Window, more func(free int) []Window, done func(w Window, err error),
 ) {
 	windows := len(batch)
@@ -24,7 +26,7 @@ func RunFitting(
 	}
 	var left []Window
 	var failure error
-	run(batch, joining, func(w Window, err error) {
+	run(ctx, batch, joining, func(w Window, err error) {
 		if !errors.Is(err, ErrOutOfMemory) {
 			done(w, err)
 			return
@@ -36,6 +38,6 @@ func RunFitting(
 		return
 	}
 	for half := range slices.Chunk(left, max(1, (len(left)+1)/2)) {
-		RunFitting(run, half, nil, done)
+		RunFitting(ctx, run, half, nil, done)
 	}
 }

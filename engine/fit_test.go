@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,7 +25,8 @@ type fitRunner struct {
 
 var errTooFull = fmt.Errorf("a test's device: %w", ErrOutOfMemory)
 
-func (r *fitRunner) run(batch []Window, more func(free int) []Window, done func(w Window, err error)) {
+func (r *fitRunner) run(_ context.Context, batch []Window, more func(free int) []Window,
+	done func(w Window, err error)) {
 	r.sizes = append(r.sizes, len(batch))
 	waiting := batch
 	for len(waiting) > 0 {
@@ -76,7 +78,7 @@ func TestRunFitting(t *testing.T) {
 			all, waiting := slices.Concat(batch, joined), joined
 			r := &fitRunner{places: 8, memory: c.memory}
 			ended := map[Window]int{}
-			RunFitting(r.run, batch, func(int) []Window {
+			RunFitting(t.Context(), r.run, batch, func(int) []Window {
 				more := waiting
 				waiting = nil
 				return more

@@ -36,9 +36,7 @@ type place struct {
 // Run implements [engine.Model]. A batch that the device has no room for runs again in halves.
 func (m *Model) Run(ctx context.Context, batch []engine.Window, more func(free int) []engine.Window,
 	done func(w engine.Window, err error)) {
-	engine.RunFitting(func(batch []engine.Window, more func(free int) []engine.Window, done func(w engine.Window, err error)) {
-		m.runOnce(ctx, batch, more, done)
-	}, batch, more, done)
+	engine.RunFitting(ctx, m.runOnce, batch, more, done)
 }
 
 // runOnce is Run for a batch that fits.
