@@ -26,8 +26,8 @@ GLOBL fourBlocks<>(SB), RODATA|NOPTR, $32
 
 // func listWordsAVX2(list *uint32, nonzero *uint32, words *uint32, n int, setBits *[256][8]uint8) (count int)
 TEXT ·listWordsAVX2(SB), NOSPLIT, $0-48
-	MOVQ list+0(FP), DI
 	MOVQ nonzero+8(FP), DX
+	MOVQ list+0(FP), DI
 	MOVQ words+16(FP), SI
 	MOVQ n+24(FP), CX
 	MOVQ setBits+32(FP), R9
@@ -58,9 +58,9 @@ loop1:
 
 // func listBlocksAVX2(list *uint32, x *int8, ld int, rows int, n int, setBits *[256][8]uint8) (count int)
 TEXT ·listBlocksAVX2(SB), NOSPLIT, $0-56
+	MOVQ ld+16(FP), R8
 	MOVQ list+0(FP), DI
 	MOVQ x+8(FP), SI
-	MOVQ ld+16(FP), R8
 	MOVQ n+32(FP), CX
 	MOVQ setBits+40(FP), R9
 	XORL BX, BX
