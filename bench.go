@@ -27,7 +27,7 @@ import (
 
 // benchCmd measures how fast models run here, or how a server bears load.
 type benchCmd struct {
-	Files []string `arg:"" optional:"" name:"file" help:"Audio files to use (default: hark's own sample, for 13 s and looped for 5 min)."`
+	Files []string `arg:"" optional:"" name:"file" help:"Audio files to use (default: hark's own sample, for 13 s, and for 5 min over and over with pauses)."`
 
 	Model    string `default:"${default_model}" placeholder:"NAME" help:"Model to run, or to ask a server for (default: ${default})."`
 	Language string `short:"l" default:"en" placeholder:"LANG" help:"Language spoken in the files (default: ${default})."`

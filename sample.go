@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/binary"
 	"slices"
@@ -15,16 +16,15 @@ var sample []byte
 
 const wavHeader = 44
 
-// sampleOf is a WAV of so many seconds of the sample, over and over.
-func sampleOf(seconds float64) []byte {
-	sound := sample[wavHeader:]
-	size := 2 * int(seconds*engine.SampleRate)
-	wav := slices.Grow(slices.Clone(sample[:wavHeader]), size)
-	for size > 0 {
-		n := min(size, len(sound))
-		wav = append(wav, sound[:n]...)
-		size -= n
-	}
+// samplePause is how many seconds of silence follow each copy of the sample: with them two copies don't fit into the 30 s
+// that a Whisper hears at once. It takes a text that repeats itself for unsound, and decodes it again and again.
+const samplePause = 4
+
+// sampleOf is a WAV of so many seconds of the sample, over and over, with pauses.
+func sampleOf(seconds int) []byte {
+	sound := append(slices.Clone(sample[wavHeader:]), make([]byte, 2*samplePause*engine.SampleRate)...)
+	size := 2 * seconds * engine.SampleRate
+	wav := slices.Concat(sample[:wavHeader], bytes.Repeat(sound, size/len(sound)+1)[:size])
 	binary.LittleEndian.PutUint32(wav[4:], uint32(len(wav)-8))
 	binary.LittleEndian.PutUint32(wav[wavHeader-4:], uint32(len(wav)-wavHeader))
 	return wav
