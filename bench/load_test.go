@@ -96,8 +96,8 @@ func TestLoadNeedsAServer(t *testing.T) {
 	}
 }
 
-// TestLoadNothingServed has a server fall over behind the request that doesn't count: there are counts, no times, and an
-// error.
+// TestLoadNothingServed has a server fall over behind the request that doesn't count:
+// there are counts, no times, and an error.
 func TestLoadNothingServed(t *testing.T) {
 	var requests atomic.Int32
 	url, _ := serverOf(t, func(_ string, w http.ResponseWriter, _ <-chan struct{}) {

@@ -69,7 +69,8 @@ type Config struct {
 	Precision Precision
 }
 
-// New makes a device. The error is that of a number of threads that can't be, or of a HARK_CPU that names no usable kind of code.
+// New makes a device. The error is that of a number of threads that can't be, or of a
+// HARK_CPU that names no usable kind of code.
 func New(c Config) (*Device, error) {
 	threads := c.Threads
 	if threads < 0 || threads > MaxThreads {
