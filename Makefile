@@ -29,6 +29,7 @@ cuda-tools: ## fetch the compilers of the GPU's kernels (60 MB) unless they are 
 .PHONY: test
 test: cuda-tools check models ## all tests: code, real models, official Python and Node clients, word errors of a few clips
 	go test -timeout 20m ./...
+	@go test -v -run '^TestTier$$' ./kernels | grep -o 'tiers unrun .*'
 	scripts/clients/run.sh ./hark
 	scripts/wer.sh --quick ./hark
 

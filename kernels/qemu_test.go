@@ -16,11 +16,9 @@ func TestARM64(t *testing.T) {
 	if testing.Short() {
 		t.Skip("unrun: emulation is slow")
 	}
-	qemu, err := exec.LookPath("qemu-aarch64-static")
-	if err != nil {
-		if qemu, err = exec.LookPath("qemu-aarch64"); err != nil {
-			t.Skip("unrun: no qemu-aarch64 here (Debian's package qemu-user-static)")
-		}
+	qemu := emulator()
+	if qemu == "" {
+		t.Skip("unrun: no qemu-aarch64 here (Debian's package qemu-user-static)")
 	}
 	binary := filepath.Join(t.TempDir(), "kernels.test")
 	build := exec.Command("go", "test", "-c", "-o", binary, ".")

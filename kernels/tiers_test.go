@@ -1,7 +1,9 @@
 package kernels
 
 import (
+	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -18,6 +20,16 @@ func eachTier(t *testing.T, f func(t *testing.T)) {
 	}
 }
 
+// emulator is the program that runs the NEON kernels on a machine that has none, or "".
+func emulator() string {
+	for _, name := range []string{"qemu-aarch64-static", "qemu-aarch64"} {
+		if file, err := exec.LookPath(name); err == nil {
+			return file
+		}
+	}
+	return ""
+}
+
 func useTier(tb testing.TB, tier string) {
 	if !slices.Contains(available(), tier) {
 		tb.Skipf("unrun: this CPU or build has no %s", tier)
@@ -25,9 +37,17 @@ func useTier(tb testing.TB, tier string) {
 	setTier(tier)
 }
 
-// TestTier also makes a run with HARK_CPU set fail on a machine that lacks what the run is meant to test.
+// TestTier also makes a run with HARK_CPU set fail on a machine that lacks what the run is meant to test. `make test` shows what it logs, since
+// skipped tests are not seen otherwise.
 func TestTier(t *testing.T) {
 	name, forced, err := Tier()
+	unrun := slices.DeleteFunc(slices.Clone(tiers), func(tier string) bool {
+		return slices.Contains(available(), tier) || strings.HasPrefix(tier, "neon") && emulator() != ""
+	})
+	if len(unrun) == 0 {
+		unrun = []string{"none"}
+	}
+	t.Logf("tiers unrun on this machine: %s", strings.Join(unrun, ", "))
 	t.Logf("tier %s, forced %v, error %v; can run %v; CPU has %v", name, forced, err, available(), Features())
 	if err != nil {
 		t.Error(err)
