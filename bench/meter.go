@@ -25,7 +25,12 @@ type Op struct {
 	Seconds float64 `json:"seconds"`
 	// FLOPs are the additions and multiplications of its products; 0 for an operation that has hardly any.
 	FLOPs float64 `json:"flops"`
+	// InBytes says that these are of integers, as weights in bytes are multiplied with.
+	InBytes bool `json:"in_bytes,omitempty"`
 }
+
+// inBytes is a weight, or for attention a device, that may multiply integers.
+type inBytes interface{ InBytes() bool }
 
 // NewMeter returns a Meter for d.
 func NewMeter(d engine.Device) *Meter { return &Meter{Device: d, ops: map[string]*Op{}} }
@@ -53,13 +58,21 @@ func (m *Meter) Reset() {
 }
 
 // count is to be deferred with the time at which an operation began.
-func (m *Meter) count(name string, begin time.Time, flops int) {
+func (m *Meter) count(name string, begin time.Time, flops int) { m.countOf(name, begin, flops, nil) }
+
+// countOf is count for an operation that is in bytes where of says so.
+func (m *Meter) countOf(name string, begin time.Time, flops int, of any) {
 	took := time.Since(begin).Seconds()
+	b, ok := of.(inBytes)
+	ok = ok && b.InBytes()
+	if ok {
+		name += ", in bytes"
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	op := m.ops[name]
 	if op == nil {
-		op = &Op{Name: name}
+		op = &Op{Name: name, InBytes: ok}
 		m.ops[name] = op
 	}
 	op.Calls++
@@ -105,7 +118,7 @@ func (m *Meter) countLinear(name string, begin time.Time, rows int, w engine.Lin
 		name += ", few rows"
 	}
 	n, k := w.Shape()
-	m.count(name, begin, 2*rows*n*k)
+	m.countOf(name, begin, 2*rows*n*k, w)
 }
 
 func (m *Meter) Conv(dst, x engine.Tensor, lens []int, c engine.Conv, act engine.Activation) {
@@ -159,12 +172,12 @@ func (m *Meter) LSTM(dst, x, h, c engine.Tensor, w engine.LSTM, rows []int32) {
 }
 
 func (m *Meter) Attention(dst, qkv engine.Tensor, lens []int, heads, more int) {
-	defer m.count("attention", time.Now(), 4*(squares(lens)+dst.Rows*more)*dst.Cols)
+	defer m.countOf("attention", time.Now(), 4*(squares(lens)+dst.Rows*more)*dst.Cols, m.Device)
 	m.Device.Attention(dst, qkv, lens, heads, more)
 }
 
 func (m *Meter) RelativeAttention(dst, qkv engine.Tensor, lens []int, heads int, pos, bias engine.Tensor) {
-	defer m.count("relative attention", time.Now(), 8*squares(lens)*dst.Cols) // twice as many positions as keys
+	defer m.countOf("relative attention", time.Now(), 8*squares(lens)*dst.Cols, m.Device) // twice as many positions as keys
 	m.Device.RelativeAttention(dst, qkv, lens, heads, pos, bias)
 }
 

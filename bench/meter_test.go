@@ -3,6 +3,7 @@ package bench
 import (
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,5 +53,42 @@ func TestMeterCounts(t *testing.T) {
 	}
 	if m.Reset(); len(m.Ops()) != 0 {
 		t.Error("something is left after Reset")
+	}
+}
+
+// TestMeterTellsIntegers: products of integers are counted apart, since their peak is another.
+func TestMeterTellsIntegers(t *testing.T) {
+	for precision, want := range map[cpu.Precision]string{
+		cpu.F32:  "attention, linear, few rows",
+		cpu.Int8: "attention, in bytes, linear, few rows, in bytes",
+	} {
+		dev, err := cpu.New(cpu.Config{Threads: 1, Precision: precision})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer dev.Close()
+		m := NewMeter(dev)
+		w, err := m.NewLinear(make([]float32, 64*192), nil, 192, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		buf, err := m.Alloc(4 * (64 + 192))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := engine.NewTensor(buf, 4, 64+192)
+		m.Linear(x.Columns(64, 256), x.Columns(0, 64), w, engine.NoActivation, engine.Tensor{})
+		m.Attention(x.Columns(0, 64), x.Columns(64, 256), []int{4}, 1, 0)
+		var names []string
+		for _, op := range m.Ops() {
+			names = append(names, op.Name)
+			if op.InBytes != (precision != cpu.F32) {
+				t.Errorf("%v: %+v", precision, op)
+			}
+		}
+		slices.Sort(names)
+		if got := strings.Join(names, ", "); got != want {
+			t.Errorf("%v: got %q, want %q", precision, got, want)
+		}
 	}
 }

@@ -112,13 +112,17 @@ func (o *Offline) writeOps(t io.Writer) {
 	for _, op := range o.Ops {
 		total += op.Seconds
 	}
-	fmt.Fprint(t, "\noperation\tcalls\tseconds\tshare\tGFLOP/s\tof float32 peak\t\n")
+	fmt.Fprint(t, "\noperation\tcalls\tseconds\tshare\tGFLOP/s\tof peak\t\n")
 	for _, op := range o.Ops {
 		rate, part := "", ""
 		if op.FLOPs > 0 && op.Seconds > 0 {
 			rate = fmt.Sprintf("%.1f", op.FLOPs/op.Seconds/1e9)
-			if o.Machine.Peak > 0 {
-				part = fmt.Sprintf("%.0f %%", 100*op.FLOPs/op.Seconds/o.Machine.Peak)
+			peak := o.Machine.Peak
+			if op.InBytes {
+				peak = o.Machine.PeakIntegers
+			}
+			if peak > 0 {
+				part = fmt.Sprintf("%.0f %%", 100*op.FLOPs/op.Seconds/peak)
 			}
 		}
 		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.0f %%\t%s\t%s\t\n", op.Name, op.Calls, op.Seconds,

@@ -9,8 +9,8 @@ type headKV struct {
 	i8    kernels.PackedKVI8
 }
 
-// bytesKV reports whether keys and values that are packed whole are kept in bytes.
-func (d *Device) bytesKV() bool { return d.precision != F32 }
+// InBytes reports whether keys and values that are packed whole are kept in bytes.
+func (d *Device) InBytes() bool { return d.precision != F32 }
 
 // Pack takes the place of what was packed before.
 func (kv *headKV) Pack(k []float32, ldk int, v []float32, ldv, t, dh int) {

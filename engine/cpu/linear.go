@@ -31,6 +31,9 @@ type linear struct {
 
 func (l *linear) Shape() (n, k int) { return l.n, l.k }
 
+// InBytes reports whether its products are of integers.
+func (l *linear) InBytes() bool { return l.i8 != nil }
+
 // NewLinear packs a weight.
 func (d *Device) NewLinear(w, bias []float32, n, k int) (engine.Linear, error) {
 	if n < 1 || k < 1 || len(w) != n*k || bias != nil && len(bias) != n {
