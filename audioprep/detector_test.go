@@ -140,6 +140,12 @@ func TestDetectorCutsAndForgets(t *testing.T) {
 	if at, ok := quiet.Cut(0, 40*SampleRate, 30*SampleRate); ok {
 		t.Errorf("silence is cut at %d", at)
 	}
+	spoken := join(voice, voice[:3*SampleRate])
+	mute := NewDetector(0.5, SampleRate/2)
+	mute.Write(join(spoken, silence(15)))
+	if at, ok := mute.Cut(0, len(spoken)+15*SampleRate, 30*SampleRate); !ok || at < len(spoken) {
+		t.Errorf("got a cut at %d (%v), want one in the silence behind %d samples of speech", at, ok, len(spoken))
+	}
 	if at, ok := d.Cut(0, len(sound), 100); !ok || at <= 100 {
 		t.Errorf("got a cut at %d (%v), want one behind what is too long at once", at, ok)
 	}

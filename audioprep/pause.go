@@ -30,6 +30,7 @@ func (r rest) flaw() float64 {
 type restFinder struct {
 	track  *track
 	every  int // frames without a pause after which a dip is looked for
+	first  int // the frame that speech began with
 	spoken int // the frame behind the last one of speech
 	looked int // places were looked for up to this frame
 }
@@ -40,7 +41,7 @@ func newRestFinder(t *track, maxSamples int) restFinder {
 }
 
 // begin says that speech begins with a frame.
-func (f *restFinder) begin(i int) { f.spoken, f.looked = i, i }
+func (f *restFinder) begin(i int) { f.first, f.spoken, f.looked = i, i, i }
 
 // hear takes the next frame of speech, and tells of the places before it.
 func (f *restFinder) hear(i int, tell func(rest)) {
@@ -48,7 +49,8 @@ func (f *restFinder) hear(i int, tell func(rest)) {
 	f.spoken = i + 1
 	if i-from >= pauseFrames {
 		at := t.quietest(from, i)
-		if t.dipLevel(at) <= t.meanAround(at)-pauseDB {
+		// Behind speech what is too long to stay in a recording's window needs no sound around its middle to be quiet.
+		if i-from > keepFrames && from > f.first || t.dipLevel(at) <= t.meanAround(at)-pauseDB {
 			tell(rest{from, i, at})
 			f.looked = i
 		}
