@@ -20,6 +20,11 @@ const (
 	longestContext = framesPerWindow - restPositions*framesPerPosition
 	// leastRepeat is how many words at the end must be there twice in a row to be taken for a slip.
 	leastRepeat = 3
+	// paceTokens is how many tokens a second even slow speech has, and unsaidSeconds how long a part of the sound may be
+	// that a text at this pace leaves over. Of 20 minutes cut into pieces of 12, 17, 22 and 27 s without regard to words
+	// (scripts/wer-options.py --pieces), which often begin and end within one, tiny.en gives four as their first
+	// words alone; with 3 s the word errors are the same.
+	paceTokens, unsaidSeconds = 2.0, 5.0
 )
 
 // contextOf is how many frames the encoder is shown for a chain's next pass: all 30 s, as in the reference, or, where
@@ -36,10 +41,10 @@ func (m *Model) contextOf(c *chain) int {
 	return frames
 }
 
-// needsContext reports whether an outcome, which reads as text and was found in a short context, is to be tried again
-// in the whole one.
-func (o *outcome) needsContext(text string) bool {
-	return !o.isSound(text) || endsTwice(text)
+// needsContext reports whether an outcome, which reads as text of so many tokens for some seconds of sound and was found
+// in a short context, is to be tried again in the whole one. Silence is: sound that nobody speaks in seldom comes here.
+func (o *outcome) needsContext(text string, tokens int, seconds float64) bool {
+	return o.isSilence() || !o.isSound(text) || endsTwice(text) || seconds-float64(tokens)/paceTokens > unsaidSeconds
 }
 
 // endsTwice reports whether a text's last words are the same as those before them, but for marks and capitals.

@@ -92,6 +92,46 @@ func TestEndsTwice(t *testing.T) {
 	}
 }
 
+// TestNeedsContext: sound texts that account for the sound stay, others are heard again.
+func TestNeedsContext(t *testing.T) {
+	const text = " Try again."
+	for _, c := range []struct {
+		name    string
+		out     outcome
+		tokens  int
+		seconds float64
+		want    bool
+	}{
+		{"a short clip", outcome{avgLogProb: -0.3}, 3, 1.5, false},
+		{"slow speech", outcome{avgLogProb: -0.3}, 30, 19, false},
+		{"two words of 17 s", outcome{avgLogProb: -0.3}, 3, 17, true},
+		{"a guess", outcome{avgLogProb: -1.2}, 3, 1.5, true},
+		{"silence", outcome{avgLogProb: -1.2, noSpeech: 0.9}, 3, 1.5, true},
+	} {
+		if got := c.out.needsContext(text, c.tokens, c.seconds); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}
+
+// TestPiecesOfSpeech hears pieces cut out of a recording without regard to words. tiny.en gave the first words alone.
+func TestPiecesOfSpeech(t *testing.T) {
+	m := model(t, "tiny.en")
+	short := *m
+	short.shortContext = true
+	samples := clip(t, "long-5min")
+	for _, c := range []struct {
+		from  int // seconds
+		words string
+	}{{180, "butter"}, {216, "hold fast"}} {
+		piece := samples[c.from*engine.SampleRate : (c.from+17)*engine.SampleRate]
+		got := transcribe(t, &short, piece, whole(piece), engine.Options{Language: "en"}).Text()
+		if !strings.Contains(strings.ToLower(got), c.words) {
+			t.Errorf("%d s: %q lacks %q", c.from, got, c.words)
+		}
+	}
+}
+
 // TestDoubtIsHeardAgain relies on the random model's text, which is never sound: every window
 // must come to what the whole context says.
 func TestDoubtIsHeardAgain(t *testing.T) {

@@ -359,7 +359,7 @@ func (s *session) settleAll(done []*place) error {
 func (s *session) settle(p *place) error {
 	out := p.search.outcome()
 	text := s.m.vocabulary.decode(out.tokens)
-	if p.frames < framesPerWindow && !p.chain.job.options.Draft && out.needsContext(text) {
+	if p.frames < framesPerWindow && !p.chain.job.options.Draft && p.chain.needsContext(&out, text) {
 		p.frames, p.encoded = framesPerWindow, false
 		if p.chain.passes == 0 {
 			p.chain.language = p.chain.job.options.Language // what was detected is as doubtful as the text
