@@ -86,8 +86,10 @@ func TestTranscribeLikeReference(t *testing.T) {
 			}
 			for set, want := range f.Configs {
 				t.Run(fmt.Sprintf("%s/%s/%s", name, f.Clip, set), func(t *testing.T) {
-					// What the reference makes of silence, a window's own rule takes off.
-					compareTranscript(t, m, clip(t, f.Clip), want, f.Clip == "silence30")
+					// What the reference makes of silence, a window's own rule takes off; what it leaves out of the other's
+					// end when it translates, another one hears.
+					sequential := f.Clip == "silence30" || f.Clip == "fleurs-zh-1883"
+					compareTranscript(t, m, clip(t, f.Clip), want, sequential)
 				})
 			}
 		}
