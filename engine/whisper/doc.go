@@ -20,7 +20,10 @@
 //	         beam, under the timestamp rules (search.go, rules.go)
 //
 // A windowed request is a chain for each of its spans, all independent; a sequential one
-// is a single chain over the whole file, conditioned on the text before.
+// is a single chain over the whole file, conditioned on the text before. A sequential chain does what the reference
+// does. A window, which audioprep ends where speech pauses, knows more: text below music and full stops in silence are
+// dropped (fallback.go), speech behind an early last timestamp is heard (chain.go), and a short context whose text is
+// in doubt gives way to the whole 30 s (context.go).
 //
 // [Model] joins these; encoder.go and decoder.go hold the graph, weights.go reads
 // it from safetensors (Hugging Face) or CTranslate2 form.
