@@ -179,7 +179,7 @@ func (t *transcribeCmd) options() (engine.Options, error) {
 // checkModel refuses what can't be the name of one model. (A folder's name may hold commas.)
 func (t *transcribeCmd) checkModel() error {
 	first, _, several := strings.Cut(t.Model, ",")
-	if _, err := os.Stat(t.Model); several && err != nil {
+	if _, err := os.Stat(t.Model); several && first != "" && err != nil {
 		return withHint(&usage{fmt.Errorf("--model: transcribe takes one model, not several: %q", t.Model)},
 			"--model %s uses the first of them", first)
 	}

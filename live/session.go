@@ -208,12 +208,15 @@ func (s *Session) begin(start, spoken int) {
 	s.open = &piece{item: it, start: start, tried: start}
 }
 
-// cut closes pieces of the open turn, up to a place, while they are too long. Where there is no pause, a piece goes on:
-// what is longer than a model takes is cut and joined again by the Transcriber.
+// cut closes pieces of the open turn, up to a place, while they are too long: at a pause, or, where nobody speaks, as
+// late as speech can't have begun yet. Where there is no pause, a piece goes on: what is longer than a model takes is
+// cut and joined again by the Transcriber.
 func (s *Session) cut(end int) {
 	for end-s.open.start > maxPiece {
 		at, ok := s.ear.Cut(s.open.start, end, maxPiece)
-		if !ok {
+		if silent := s.ear.Spoken() <= s.open.start; !ok && silent {
+			at = end - lookBack
+		} else if !ok {
 			return
 		}
 		it := s.open.item

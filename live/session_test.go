@@ -271,6 +271,23 @@ func TestSilenceIsForgotten(t *testing.T) {
 	}
 }
 
+// TestSilenceInAnItem has a client whose turns are its own fall silent for longer than a session may be behind.
+func TestSilenceInAnItem(t *testing.T) { synctest.Test(t, testSilenceInAnItem) }
+
+func testSilenceInAnItem(t *testing.T) {
+	s, events := open(t, new(scribe), manual)
+	mustAppend(t, s, voice(t))
+	for range 600 {
+		mustAppend(t, s, make([]byte, 64000)) // 2 s
+		synctest.Wait()
+	}
+	mustAppend(t, s, voice(t))
+	mustCommit(t, s)
+	if done := await[Completed](t, events, 1); !strings.HasPrefix(done.Text, "word1 ") {
+		t.Errorf("got %.40q", done.Text)
+	}
+}
+
 func TestUpdate(t *testing.T) {
 	l := newListener()
 	s, events := open(t, l, manual)
