@@ -128,7 +128,7 @@ func (d *Detector) Rest() {
 
 // Cut picks where to end a piece of the speech that began at sample start and was heard up to end, at most maxSamples
 // long: the cheapest place by what Windows goes by. Where there is none it's the first one behind; ok is false where
-// every cut would fall into speech.
+// every cut would fall into speech, or nobody spoke.
 func (d *Detector) Cut(start, end, maxSamples int) (at int, ok bool) {
 	p, lowest := newPlan(maxSamples), math.Inf(1)
 	from := cut{end: start, start: start}

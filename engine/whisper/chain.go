@@ -17,8 +17,8 @@ const (
 	// minutes 14 were for such rests, tries in the whole context among them; without them its word errors are the same.
 	minPass = 50
 	// minLeft is the shortest end of a window, in frames, that is heard in a pass of its own though the model says that
-	// nothing is said there, since windows end with speech. Of 11012 words in pieces of recordings that begin within a word
-	// (see paceTokens) base errs in 243 fewer, tiny.en in 99; with 100 and 300 frames in as many.
+	// nothing is said there, since windows end with speech. Of 11012 words in pieces of recordings that begin within a
+	// word (see paceTokens) base errs in 243 fewer, tiny.en in 99; with 100 and 300 frames in as many.
 	minLeft = 150
 )
 
@@ -87,17 +87,17 @@ func (c *chain) prompt() []int32 {
 	return append(append([]int32{v.startOfPrev}, before...), start...)
 }
 
-// accept takes a pass's outcome: its segments join the chain, and seek moves on. align measures when the
-// tokens of a text were said; it's called only where words are wanted.
-func (c *chain) accept(out *outcome, align func(text []int32) (alignment, error)) error {
+// accept takes a pass's outcome, which reads as text: its segments join the chain, and seek moves on. align measures when
+// the tokens of a text were said; it's called only where words are wanted.
+func (c *chain) accept(out *outcome, text string, align func(text []int32) (alignment, error)) error {
 	v, size := c.job.model.vocabulary, c.size()
-	if out.isSilence() || !c.job.options.Sequential && c.isInvented(out) {
+	if out.isSilence() || !c.job.options.Sequential && c.isInvented(out, text) {
 		c.advance(c.seek + size)
 		return nil
 	}
 	segments, advance, closed := v.cut(out, c.seek, size)
 	next, lastEnd := c.seek+advance, segments[len(segments)-1].end
-	ratio := engine.CompressionRatio(v.decode(out.tokens))
+	ratio := engine.CompressionRatio(text)
 	for i := range segments {
 		segments[i].ratio = ratio
 	}
@@ -150,17 +150,20 @@ func (c *chain) passOn(next, end int, closed bool) int {
 
 // isInvented reports whether a pass's outcome is nothing that was heard in it. Where the model has said that there is
 // nothing a text must be sound to be believed: tiny.en hears a phrase thirty times over in 1.6 s.
-func (c *chain) isInvented(out *outcome) bool {
-	v := c.job.model.vocabulary
-	text := v.decode(out.tokens)
-	return c.doubted && !out.isSound(text) || out.isInvented(text, len(v.text(out.tokens)), float64(c.size())/framesPerSecond)
+func (c *chain) isInvented(out *outcome, text string) bool {
+	return c.doubted && !out.isSound(text) || out.isInvented(text, c.tokens(out), c.seconds())
 }
 
 // needsContext reports whether a pass's outcome in a short context is to be tried again in the whole one.
 func (c *chain) needsContext(out *outcome, text string) bool {
-	tokens := c.job.model.vocabulary.text(out.tokens)
-	return out.needsContext(text, len(tokens), float64(c.size())/framesPerSecond)
+	return out.needsContext(text, c.tokens(out), c.seconds())
 }
+
+// tokens is how many tokens of an outcome are text.
+func (c *chain) tokens(out *outcome) int { return len(c.job.model.vocabulary.text(out.tokens)) }
+
+// seconds is the length of the next pass.
+func (c *chain) seconds() float64 { return float64(c.size()) / framesPerSecond }
 
 // time gives the segments of one pass their words.
 func (c *chain) time(segments []segment, align func(text []int32) (alignment, error)) error {

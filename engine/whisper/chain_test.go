@@ -33,7 +33,7 @@ func TestWhatIsLeftIsHeard(t *testing.T) {
 			tokens = append(append(tokens, middle, middle), text...)
 		}
 		tokens = append(tokens, v.firstTimestamp+int32(c.end/framesPerTimestamp))
-		if err := own.accept(&outcome{tokens: tokens, logProbs: make([]float32, len(tokens))}, nil); err != nil {
+		if err := own.accept(&outcome{tokens: tokens, logProbs: make([]float32, len(tokens))}, v.decode(tokens), nil); err != nil {
 			t.Fatal(err)
 		}
 		if own.seek != c.want || own.ended != (c.want == 1700) {

@@ -372,7 +372,7 @@ func (s *session) settle(p *place) error {
 		s.begin(p)
 		return nil
 	}
-	err := p.chain.accept(&out, func(text []int32) (alignment, error) {
+	err := p.chain.accept(&out, text, func(text []int32) (alignment, error) {
 		return s.m.align(p.window, p.slots[0], p.chain.language, p.chain.job.options.Task == engine.Translate, text,
 			p.chain.size(), keysIn(p.frames))
 	})
