@@ -1,13 +1,11 @@
 package batcher
 
-import "container/heap"
-
 // caller is what one caller has waiting in a lane.
 type caller[W any] struct {
 	key   string
-	queue fifo[W]   // clips that are owed, by arrival; recordings, in the order in which they go on
-	fresh fifo[W]   // clips by arrival: came since the last clip turn was filled
-	cheap byCost[W] // the same clips as fresh
+	queue fifo[W]           // clips that are owed, by arrival; recordings, in the order in which they go on
+	fresh fifo[W]           // clips by arrival: came since the last clip turn was filled
+	cheap ranking[*Item[W]] // the same clips as fresh
 
 	// tag is the virtual time of start-time fair queueing (Goyal, Vin, Cheng 1996): what the caller was served, in ms
 	// of cost by its weight, counted from where the others stood when it came. The lowest goes next.
@@ -20,11 +18,21 @@ type caller[W any] struct {
 
 func (c *caller[W]) len() int { return c.queue.n + c.fresh.n }
 
+// before reports whether c was served less than d. Equal ones go by name, so that the order is always the same.
+func (c *caller[W]) before(d *caller[W]) bool {
+	if c.tag != d.tag {
+		return c.tag < d.tag
+	}
+	return c.key < d.key
+}
+
+func (c *caller[W]) setIndex(i int) { c.heapIndex = i }
+
 // callers are the callers of a lane. Who waits is in active; who does not is remembered only as long as it has been
 // served more than those who wait, so that coming back at once gives no advantage.
 type callers[W any] struct {
 	byKey  map[string]*caller[W]
-	active byTag[W]
+	active ranking[*caller[W]]
 	floor  int64 // the lowest tag there was among the active ones; never goes back
 }
 
@@ -64,10 +72,10 @@ func (s *callers[W]) update(c *caller[W]) {
 			s.floor = max(s.floor, s.active[0].tag)
 		}
 		c.tag = max(c.tag, s.floor)
-		heap.Push(&s.active, c)
+		s.active.add(c)
 	case c.len() == 0 && c.heapIndex >= 0:
 		s.floor = max(s.floor, s.active[0].tag)
-		heap.Remove(&s.active, c.heapIndex)
+		s.active.remove(c.heapIndex)
 		if c.tag <= s.floor {
 			delete(s.byKey, c.key)
 		}
@@ -99,7 +107,7 @@ func (s *callers[W]) charge(it *Item[W], costMillis int64) {
 	it.owner = c
 	c.tag = max(c.tag, s.floor) + max(int64(float64(costMillis)/it.weight()), 1)
 	if c.heapIndex >= 0 {
-		heap.Fix(&s.active, c.heapIndex)
+		s.active.fix(c.heapIndex, c)
 	}
 }
 
@@ -109,36 +117,4 @@ func (s *callers[W]) least() *caller[W] {
 		return nil
 	}
 	return s.active[0]
-}
-
-// byTag is a heap: who was served least goes first, of equal ones by name, so that the order is always the same.
-type byTag[W any] []*caller[W]
-
-func (h byTag[W]) Len() int { return len(h) }
-
-func (h byTag[W]) Less(i, j int) bool {
-	if h[i].tag != h[j].tag {
-		return h[i].tag < h[j].tag
-	}
-	return h[i].key < h[j].key
-}
-
-func (h byTag[W]) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].heapIndex, h[j].heapIndex = i, j
-}
-
-func (h *byTag[W]) Push(x any) {
-	c := x.(*caller[W])
-	c.heapIndex = len(*h)
-	*h = append(*h, c)
-}
-
-func (h *byTag[W]) Pop() any {
-	last := len(*h) - 1
-	c := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	c.heapIndex = -1
-	return c
 }

@@ -44,6 +44,16 @@ func (it *Item[W]) TurnsWaited() int { return it.waited }
 // removed.
 func (it *Item[W]) Err() error { return it.err }
 
+// before reports whether it costs less than another one, or as much and came earlier.
+func (it *Item[W]) before(other *Item[W]) bool {
+	if it.CostMillis != other.CostMillis {
+		return it.CostMillis < other.CostMillis
+	}
+	return it.seq < other.seq
+}
+
+func (it *Item[W]) setIndex(i int) { it.heapIndex = i }
+
 // Part is what one request has in a batch.
 type Part[W any] struct {
 	Item    *Item[W]

@@ -1,9 +1,6 @@
 package batcher
 
-import (
-	"container/heap"
-	"time"
-)
+import "time"
 
 // clipLane holds the clips that wait for a turn.
 //
@@ -26,7 +23,7 @@ func (l *clipLane[W]) add(it *Item[W], key string) {
 	c := l.of(it, key)
 	it.owner = c
 	c.fresh.pushBack(it)
-	heap.Push(&c.cheap, it)
+	c.cheap.add(it)
 	if !l.coming.has(c) {
 		l.coming.pushBack(c)
 	}
@@ -38,7 +35,7 @@ func (l *clipLane[W]) add(it *Item[W], key string) {
 func (l *clipLane[W]) remove(it *Item[W]) {
 	c := it.owner
 	if it.list == &c.fresh {
-		heap.Remove(&c.cheap, it.heapIndex)
+		c.cheap.remove(it.heapIndex)
 	} else {
 		l.owed--
 	}

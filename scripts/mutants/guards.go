@@ -9,7 +9,7 @@ var mutants = []mutant{
 	{"3 cost cap", "lane.go", "t.items.n > 0 && t.cost+it.CostMillis > capMillis {", "false {"},
 	{"3 one clip always", "lane.go", "t.items.n > 0 && t.cost+it.CostMillis > capMillis {", "t.cost+it.CostMillis > capMillis {"},
 	{"3 audio cap", "fill.go", "if b.NumWindows > 0 && b.CostMillis+it.CostMillis > f.maxAudioMillis {", "if false {"},
-	{"3 cheapest first", "bycost.go", "return h[i].CostMillis < h[j].CostMillis", "return h[i].CostMillis > h[j].CostMillis"},
+	{"3 cheapest first", "item.go", "return it.CostMillis < other.CostMillis", "return it.CostMillis > other.CostMillis"},
 	{"3 late arrivals", "former.go", "\t\tf.clips.add(it, key)\n", "\t\tif f.inTurn && f.cur.lane == Clips && f.policy == Lanes {\n\t\t\tf.cur.items.pushBack(it)\n\t\t} else {\n\t\t\tf.clips.add(it, key)\n\t\t}\n"},
 	{"4 reservation", "lane.go", "for c := l.coming.head; c != nil; c = l.coming.head {", "for c := l.coming.head; false; c = l.coming.head {"},
 	{"5 aging", "lane.go", "c.queue.n == 0 && it.arrived.Before(aged) {", "c.queue.n == 0 && false {"},
