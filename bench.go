@@ -291,6 +291,7 @@ func machineOf(c *computer) bench.Machine {
 	if c.cpu != nil {
 		m.Threads = c.cpu.Threads()
 		m.Peak, m.PeakIntegers = peakOf(m.Threads, kernels.PeakFLOPS), peakOf(m.Threads, kernels.PeakIntegers)
+		m.PeakBF16 = peakOf(m.Threads, kernels.PeakBF16)
 	}
 	return m
 }

@@ -12,7 +12,7 @@ func TestPrecisionFor(t *testing.T) {
 		want        cpu.Precision
 	}{
 		{"auto", "tiny.en", cpu.Int8Encoder}, {"auto", "base", cpu.Int8}, {"auto", "never-counted", defaultPrecision},
-		{"f32", "base", cpu.F32}, {"int8-encoder", "base", cpu.Int8Encoder}, {"int8", "base", cpu.Int8}, {"int8-fast", "base", cpu.Int8Fast},
+		{"f32", "base", cpu.F32}, {"bf16", "base", cpu.BF16}, {"int8-encoder", "base", cpu.Int8Encoder}, {"int8", "base", cpu.Int8}, {"int8-fast", "base", cpu.Int8Fast},
 	} {
 		if got := precisionFor(c.word, c.model); got != c.want {
 			t.Errorf("%s for %s: got %v, want %v", c.word, c.model, got, c.want)

@@ -25,12 +25,12 @@ type Op struct {
 	Seconds float64 `json:"seconds"`
 	// FLOPs are the additions and multiplications of its products; 0 for an operation that has hardly any.
 	FLOPs float64 `json:"flops"`
-	// InBytes says that these are of integers, as weights in bytes are multiplied with.
-	InBytes bool `json:"in_bytes,omitempty"`
+	// Numbers says what these are of where it isn't float32: "bytes", of weights in them, or "bf16".
+	Numbers string `json:"numbers,omitempty"`
 }
 
-// inBytes is a weight, or for attention a device, that may multiply integers.
-type inBytes interface{ InBytes() bool }
+// multiplier is a weight, or for attention a device, that may multiply other numbers than float32.
+type multiplier interface{ Numbers() string }
 
 // NewMeter returns a Meter for d.
 func NewMeter(d engine.Device) *Meter { return &Meter{Device: d, ops: map[string]*Op{}} }
@@ -60,19 +60,21 @@ func (m *Meter) Reset() {
 // count is to be deferred with the time at which an operation began.
 func (m *Meter) count(name string, begin time.Time, flops int) { m.countOf(name, begin, flops, nil) }
 
-// countOf is count for an operation that is in bytes where of says so.
+// countOf is count for an operation on the numbers that of names.
 func (m *Meter) countOf(name string, begin time.Time, flops int, of any) {
 	took := time.Since(begin).Seconds()
-	b, ok := of.(inBytes)
-	ok = ok && b.InBytes()
-	if ok {
-		name += ", in bytes"
+	numbers := ""
+	if by, ok := of.(multiplier); ok {
+		numbers = by.Numbers()
+	}
+	if numbers != "" {
+		name += ", in " + numbers
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	op := m.ops[name]
 	if op == nil {
-		op = &Op{Name: name, InBytes: ok}
+		op = &Op{Name: name, Numbers: numbers}
 		m.ops[name] = op
 	}
 	op.Calls++

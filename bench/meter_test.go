@@ -9,6 +9,7 @@ import (
 
 	"hark/engine"
 	"hark/engine/cpu"
+	"hark/kernels"
 )
 
 // TestMeterMissesNoOperation finds operations of a device that go past the meter.
@@ -56,10 +57,15 @@ func TestMeterCounts(t *testing.T) {
 	}
 }
 
-// TestMeterTellsIntegers: products of integers are counted apart, since their peak is another.
-func TestMeterTellsIntegers(t *testing.T) {
+// TestMeterTellsNumbers: products of integers and of bfloat16 are counted apart, since their peaks are others.
+func TestMeterTellsNumbers(t *testing.T) {
+	inBF16 := "attention, linear, few rows"
+	if kernels.PackBF16(make([]float32, 1), 1, 1).InBF16() {
+		inBF16 += ", in bf16"
+	}
 	for precision, want := range map[cpu.Precision]string{
 		cpu.F32:  "attention, linear, few rows",
+		cpu.BF16: inBF16,
 		cpu.Int8: "attention, in bytes, linear, few rows, in bytes",
 	} {
 		dev, err := cpu.New(cpu.Config{Threads: 1, Precision: precision})
@@ -82,7 +88,7 @@ func TestMeterTellsIntegers(t *testing.T) {
 		var names []string
 		for _, op := range m.Ops() {
 			names = append(names, op.Name)
-			if op.InBytes != (precision != cpu.F32) {
+			if !strings.HasSuffix(op.Name, op.Numbers) || (op.Numbers == "") == strings.Contains(op.Name, ", in ") {
 				t.Errorf("%v: %+v", precision, op)
 			}
 		}

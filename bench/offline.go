@@ -28,6 +28,19 @@ type Machine struct {
 	Peak float64 `json:"peak_flops"`
 	// PeakIntegers is that of the integers that weights in bytes are multiplied with.
 	PeakIntegers float64 `json:"peak_integer_ops"`
+	// PeakBF16 is that of products of bfloat16; 0 where there are none.
+	PeakBF16 float64 `json:"peak_bf16_flops,omitempty"`
+}
+
+// peakOf is the most that products of such numbers can reach, as [Op] names them.
+func (m Machine) peakOf(numbers string) float64 {
+	switch numbers {
+	case "bytes":
+		return m.PeakIntegers
+	case "bf16":
+		return m.PeakBF16
+	}
+	return m.Peak
 }
 
 // Offline is what came of running files one after the other.
@@ -86,6 +99,9 @@ func (o *Offline) WriteTable(w io.Writer) error {
 	if o.Machine.PeakIntegers > 0 {
 		fmt.Fprintf(w, ", %.0f in integers", o.Machine.PeakIntegers/1e9)
 	}
+	if o.Machine.PeakBF16 > 0 {
+		fmt.Fprintf(w, ", %.0f in bf16", o.Machine.PeakBF16/1e9)
+	}
 	fmt.Fprintf(w, "\nmodel %s, loaded in %.2f s; median of %d rounds, one file at a time\n\n",
 		o.Model, o.Load, o.Rounds)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -117,11 +133,7 @@ func (o *Offline) writeOps(t io.Writer) {
 		rate, part := "", ""
 		if op.FLOPs > 0 && op.Seconds > 0 {
 			rate = fmt.Sprintf("%.1f", op.FLOPs/op.Seconds/1e9)
-			peak := o.Machine.Peak
-			if op.InBytes {
-				peak = o.Machine.PeakIntegers
-			}
-			if peak > 0 {
+			if peak := o.Machine.peakOf(op.Numbers); peak > 0 {
 				part = fmt.Sprintf("%.0f %%", 100*op.FLOPs/op.Seconds/peak)
 			}
 		}

@@ -12,10 +12,10 @@
 // # Tiers
 //
 // The same op exists in up to three forms on amd64, chosen once at start (see [Tier]): generic Go, compiled everywhere; AVX2 with FMA;
-// AVX-512 (F, BW, VL, DQ). Integer products have two more, with VNNI's multiplications of bytes on either register size. On arm64 there is
-// NEON, and neon-dot with SDOT's products of bytes. HARK_CPU=generic, avx2, avx2-vnni, avx512, avx512-vnni, neon or neon-dot forces a
-// lower tier, so that one machine tests them all; NEON is tested in an emulator where there is one. The build tag noasm leaves the
-// assembly out. Tiers may differ in the last bits, since they add in another order. Within a tier a row's result depends
+// AVX-512 (F, BW, VL, DQ). Integer products have two more, with VNNI's multiplications of bytes on either register size, and bfloat16
+// one, avx512-bf16. On arm64 there is NEON, and neon-dot with SDOT's products of bytes. HARK_CPU=generic, avx2, avx2-vnni, avx512,
+// avx512-vnni, avx512-bf16, neon or neon-dot forces a tier, so that one machine tests them all; NEON is tested in an emulator where
+// there is one. The build tag noasm leaves the assembly out. Tiers may differ in the last bits, since they add in another order. Within a tier a row's result depends
 // on that row alone: not on how many rows stand in the call, nor on where a caller cuts rows or columns between threads, so a clip
 // gets the same text alone and in any batch. Two habits keep that promise: every output of a product is one chain of fused
 // multiply-adds over ascending k whatever tile computes it, and vector tails are masked or padded, never left to scalar code.
@@ -27,7 +27,8 @@
 // panel. [MatMul] cuts rows, columns and k into blocks that fit the second-level cache, copies a block of x where its rows would
 // otherwise fall on the same cache sets, and runs bias, activation and residual on the block while it is still near. With few rows
 // (decoding) nothing is copied and each weight is read from memory once for all rows; such calls run at the memory's speed. Weights that
-// are all halves (binary16), as published models' mostly are, are kept so, which is half of the memory; results are the same.
+// are all halves (binary16), as published models' mostly are, are kept so, which is half of the memory; results are the same. Weights
+// may be rounded to bfloat16 ([PackBF16]); then they are multiplied in pairs where the tier has such products.
 // The scheme is that of K. Goto and R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
 //
 // [MatMulI8] is the same with integers, exact and four times as fast where the CPU has VNNI: weights in bytes ([PackI8]), [N/16][K/4][16][4],

@@ -40,9 +40,10 @@ type Epilogue struct {
 
 // matmulScratch holds one call's blocks.
 type matmulScratch struct {
-	x    []float32 // [blockRows][strideX]
-	sum  []float32 // [blockRows][blockCols]
-	pair []float32 // [2][blockK][panelCols]
+	x     []float32 // [blockRows][strideX]
+	pairs []uint32  // rows of x as bfloat16, where they are multiplied
+	sum   []float32 // [blockRows][blockCols]
+	pair  []float32 // [2][blockK][panelCols]
 
 	bias []float32 // [blockCols], and
 	corr []int32   // [blockRows], of an int8 product
@@ -114,10 +115,15 @@ func (s *matmulScratch) block(x []float32, ldx, rows int, w *PackedF32, n, cols 
 	}
 	for k := 0; k < w.K; {
 		most := directK
-		if rows > directRows {
+		if rows > directRows || w.pairs != nil && !w.InBF16() {
 			most = blockK
 		}
 		kc := min(most, w.K-k)
+		if w.InBF16() {
+			s.blockPairs(x[k:], ldx, rows, w, n, cols, k, kc)
+			k += kc
+			continue
+		}
 		a, lda := x[k:], ldx
 		if rows > directRows && ldx%crowded == 0 {
 			for i := range rows {
@@ -133,15 +139,18 @@ func (s *matmulScratch) block(x []float32, ldx, rows int, w *PackedF32, n, cols 
 }
 
 // tile adds the products of kc k from k on for two panels, from column n on. Halves that many rows meet are made float32 first, in
-// the nearest cache.
+// the nearest cache, and so is bfloat16.
 func (s *matmulScratch) tile(c, a []float32, lda, rows int, w *PackedF32, n, k, kc int) {
 	at, ldb, ahead := n*w.K+k*panelCols, panelCols*w.K, 0
 	if n+tileCols < w.N {
 		ahead = tileCols * w.K
 	}
 	switch {
-	case w.halves == nil:
+	case w.panels != nil:
 		tile(c, blockCols, a, lda, rows, w.panels[at:], ldb, kc, ahead, true)
+	case w.pairs != nil:
+		s.widenPairs(w, n, k, kc)
+		tile(c, blockCols, a, lda, rows, s.pair, blockK*panelCols, kc, 0, true)
 	case rows <= directRows:
 		tileHalf(c, blockCols, a, lda, rows, w.halves[at:], ldb, kc, ahead, true)
 	default:

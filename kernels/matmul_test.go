@@ -46,22 +46,44 @@ func matmulRef(x []float32, ldx, m int, w []float32, n, k int, ep Epilogue) (wan
 	return want, size
 }
 
-func TestMatMul(t *testing.T) {
+// packing is a way to keep weights, and to make numbers such that it loses nothing.
+type packing struct {
+	name  string
+	pack  func(w []float32, n, k int) *PackedF32
+	round func(x []float32) []float32
+}
+
+var packings = []packing{
+	{"f32", PackF32, func(x []float32) []float32 { return x }},
+	{"bf16", PackBF16, asBF16},
+}
+
+// eachPacking runs f once per tier and packing.
+func eachPacking(t *testing.T, f func(t *testing.T, p packing)) {
+	t.Helper()
 	eachTier(t, func(t *testing.T) {
+		for _, p := range packings {
+			t.Run(p.name, func(t *testing.T) { f(t, p) })
+		}
+	})
+}
+
+func TestMatMul(t *testing.T) {
+	eachPacking(t, func(t *testing.T, p packing) {
 		for _, c := range matmulShapes {
 			for act := ActNone; act <= ActSiLU; act++ {
-				t.Run(fmt.Sprintf("%dx%dx%d/%v", c.m, c.n, c.k, act), func(t *testing.T) { testMatMul(t, c.m, c.n, c.k, act) })
+				t.Run(fmt.Sprintf("%dx%dx%d/%v", c.m, c.n, c.k, act), func(t *testing.T) { testMatMul(t, p, c.m, c.n, c.k, act) })
 			}
 		}
 	})
 }
 
-func testMatMul(t *testing.T, m, n, k int, act Activation) {
+func testMatMul(t *testing.T, p packing, m, n, k int, act Activation) {
 	r := rng(uint64(m*n + k))
 	ldx, ldd, ldr := k+3, n+5, n+1
-	x := guarded(t, normals(r, max(0, (m-1)*ldx+k)))
-	w := guarded(t, normals(r, n*k))
-	packed := PackF32(w, n, k)
+	x := guarded(t, p.round(normals(r, max(0, (m-1)*ldx+k))))
+	w := guarded(t, p.round(normals(r, n*k)))
+	packed := p.pack(w, n, k)
 	bias := guarded(t, normals(r, n))
 	res := guarded(t, normals(r, max(0, (m-1)*ldr+n)))
 	for _, ep := range []Epilogue{{Act: act}, {Bias: bias, Act: act}, {Bias: bias, Act: act, Residual: res, LdResidual: ldr}} {
@@ -163,11 +185,11 @@ func TestMatMulHalves(t *testing.T) {
 // TestMatMulSplit holds MatMul to its promise: a row has the same bits alone, among any number of others, and however the columns
 // are split.
 func TestMatMulSplit(t *testing.T) {
-	eachTier(t, func(t *testing.T) {
+	eachPacking(t, func(t *testing.T, p packing) {
 		for _, c := range []struct{ n, k int }{{64, 64}, {200, 257}, {96, 530}, {65, 80}, {128, 2100}} {
 			const m = 120
 			r := rng(uint64(c.k))
-			x, w := normals(r, m*c.k), PackF32(normals(r, c.n*c.k), c.n, c.k)
+			x, w := normals(r, m*c.k), p.pack(normals(r, c.n*c.k), c.n, c.k)
 			ep := Epilogue{Bias: normals(r, c.n), Act: ActGELU, Residual: normals(r, m*c.n), LdResidual: c.n}
 			want := make([]float32, m*c.n)
 			MatMul(want, c.n, x, c.k, m, w, 0, c.n, ep)
@@ -189,10 +211,10 @@ func TestMatMulSplit(t *testing.T) {
 }
 
 func TestMatMulInPlaceResidual(t *testing.T) {
-	eachTier(t, func(t *testing.T) {
+	eachPacking(t, func(t *testing.T, p packing) {
 		const m, n, k = 100, 300, 600
 		r := rng(3)
-		x, w, res := normals(r, m*k), PackF32(normals(r, n*k), n, k), normals(r, m*n)
+		x, w, res := normals(r, m*k), p.pack(normals(r, n*k), n, k), normals(r, m*n)
 		want := make([]float32, m*n)
 		MatMul(want, n, x, k, m, w, 0, n, Epilogue{Residual: res, LdResidual: n})
 		MatMul(res, n, x, k, m, w, 0, n, Epilogue{Residual: res, LdResidual: n})
@@ -202,13 +224,13 @@ func TestMatMulInPlaceResidual(t *testing.T) {
 
 // TestMatMulWindows reads overlapping rows, as a convolution with stride 2 over 3 frames of 20 does.
 func TestMatMulWindows(t *testing.T) {
-	eachTier(t, func(t *testing.T) {
+	eachPacking(t, func(t *testing.T, p packing) {
 		const frames, width, n = 151, 20, 40
 		r := rng(4)
-		x, w := guarded(t, normals(r, frames*width)), normals(r, n*3*width)
+		x, w := guarded(t, p.round(normals(r, frames*width))), p.round(normals(r, n*3*width))
 		const m = (frames - 1) / 2
 		dst := make([]float32, m*n)
-		MatMul(dst, n, x, 2*width, m, PackF32(w, n, 3*width), 0, n, Epilogue{})
+		MatMul(dst, n, x, 2*width, m, p.pack(w, n, 3*width), 0, n, Epilogue{})
 		want, _ := matmulRef(x, 2*width, m, w, n, 3*width, Epilogue{})
 		near(t, "windows", dst, want, 2e-5, 1e-6)
 	})
@@ -216,10 +238,10 @@ func TestMatMulWindows(t *testing.T) {
 
 // TestMatMulConcurrent splits one product over goroutines by rows and columns.
 func TestMatMulConcurrent(t *testing.T) {
-	eachTier(t, func(t *testing.T) {
+	eachPacking(t, func(t *testing.T, p packing) {
 		const m, n, k = 150, 192, 300
 		r := rng(5)
-		x, w := normals(r, m*k), PackF32(normals(r, n*k), n, k)
+		x, w := normals(r, m*k), p.pack(normals(r, n*k), n, k)
 		want, got := make([]float32, m*n), make([]float32, m*n)
 		MatMul(want, n, x, k, m, w, 0, n, Epilogue{})
 		var wg sync.WaitGroup
@@ -235,7 +257,7 @@ func TestMatMulConcurrent(t *testing.T) {
 
 // TestMatMulSpecial lets one infinite and one NaN input reach their own row and no other, and the padding's zeros reach nothing.
 func TestMatMulSpecial(t *testing.T) {
-	eachTier(t, func(t *testing.T) {
+	eachPacking(t, func(t *testing.T, p packing) {
 		const m, n, k = 7, 33, 20
 		x, w := make([]float32, m*k), make([]float32, n*k)
 		for i := range x {
@@ -246,7 +268,7 @@ func TestMatMulSpecial(t *testing.T) {
 		}
 		x[2*k+5], x[4*k+7] = inf, nan
 		dst := make([]float32, m*n)
-		MatMul(dst, n, x, k, m, PackF32(w, n, k), 0, n, Epilogue{})
+		MatMul(dst, n, x, k, m, p.pack(w, n, k), 0, n, Epilogue{})
 		for i := range m {
 			want := map[int]float64{2: math.Inf(1), 4: math.NaN()}
 			v, ok := want[i]
@@ -271,6 +293,8 @@ func TestMatMulPanics(t *testing.T) {
 		"short residual":   func() { MatMul(d, 128, x, 8, 2, w, 0, 128, Epilogue{Residual: x, LdResidual: 128}) },
 		"bad activation":   func() { MatMul(d, 128, x, 8, 2, w, 0, 128, Epilogue{Act: 99}) },
 		"short weights":    func() { PackF32(x, 3, 8) },
+		"short for bf16":   func() { PackBF16(x, 3, 8) },
+		"short halves":     func() { PackBF16Halves(make([]byte, 47), 3, 8) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

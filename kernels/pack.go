@@ -10,12 +10,13 @@ const (
 )
 
 // PackedF32 is a weight matrix [N][K] laid out for [MatMul]: panels of 16 output columns, [N/16][K][16], 64-byte aligned, with N
-// padded by zeros to a multiple of 32. Weights that are halves, all of them, are kept as such. It does not change once made and may
-// be shared.
+// padded by zeros to a multiple of 32. Weights that are halves, all of them, are kept as such; [PackBF16] keeps bfloat16. It does not
+// change once made and may be shared.
 type PackedF32 struct {
 	N, K   int
 	panels []float32 // or else
-	halves []uint16
+	halves []uint16  // or else
+	pairs  []uint32  // [N/16][K/2][16], K padded to an even number, a pair being two bfloat16 of a column, the first in the low half
 }
 
 // PackF32 packs w, [n][k] row-major (the layout of a linear layer's weights: one row per output). w is copied and may be reused.
@@ -68,7 +69,7 @@ func (p *PackedF32) packHalves(w []float32) bool {
 }
 
 // Bytes returns the memory that the packed weights take.
-func (p *PackedF32) Bytes() int { return 4*cap(p.panels) + 2*cap(p.halves) }
+func (p *PackedF32) Bytes() int { return 4*cap(p.panels) + 2*cap(p.halves) + 4*cap(p.pairs) }
 
 // packColumns writes src, [n][k] with row stride lds, as panels of 16 rows: dst[(j/16)*k*16 + i*16 + j%16] = src[j*lds+i].
 // The lanes of a last, partial panel are set to zero; panels beyond it are left alone.

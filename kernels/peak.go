@@ -13,6 +13,9 @@ func PeakFLOPS(d time.Duration) float64 { return peakRate(d, peak) }
 // tier, and for neon, whose instructions do less than that.
 func PeakIntegers(d time.Duration) float64 { return peakRate(d, peakIntegers) }
 
+// PeakBF16 is PeakFLOPS for products of bfloat16. It is 0 for tiers that multiply none: all but avx512-bf16.
+func PeakBF16(d time.Duration) float64 { return peakRate(d, peakPairs) }
+
 // peakRate is the most operations a second of what does n rounds and returns their number.
 func peakRate(d time.Duration, rounds func(n int) (operations int)) float64 {
 	runtime.LockOSThread()

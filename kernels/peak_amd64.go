@@ -15,6 +15,8 @@ func peakI8AVX2VNNI(n int)
 
 func peakI8AVX512VNNI(n int)
 
+func peakPairsAVX512(n int)
+
 // peak runs n rounds on the tier in use and returns how many operations that were.
 func peak(n int) (flops int) {
 	switch {
@@ -26,6 +28,15 @@ func peak(n int) (flops int) {
 		return 2 * 12 * 8 * n
 	}
 	return 0
+}
+
+// peakPairs is peak for products of bfloat16.
+func peakPairs(n int) (flops int) {
+	if !useBF16 {
+		return 0
+	}
+	peakPairsAVX512(n)
+	return 2 * 12 * 32 * n
 }
 
 // peakIntegers is peak for the integers of fine rows.

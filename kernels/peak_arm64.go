@@ -17,6 +17,9 @@ func peak(n int) (flops int) {
 	return 2 * 24 * 4 * n
 }
 
+// peakPairs is peak for products of bfloat16, of which no tier has any.
+func peakPairs(int) (flops int) { return 0 }
+
 // peakIntegers is peak for bytes.
 func peakIntegers(n int) (operations int) {
 	if !useDot {

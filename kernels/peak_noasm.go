@@ -4,4 +4,6 @@ package kernels
 
 func peak(int) (flops int) { return 0 }
 
+func peakPairs(int) (flops int) { return 0 }
+
 func peakIntegers(int) (operations int) { return 0 }

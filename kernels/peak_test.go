@@ -26,3 +26,14 @@ func TestPeakFLOPS(t *testing.T) {
 		}
 	}
 }
+
+func TestPeakBF16(t *testing.T) {
+	defer setTier(tierName)
+	for _, tier := range available() {
+		setTier(tier)
+		got := PeakBF16(5 * time.Millisecond)
+		if (got == 0) != (tier != "avx512-bf16") {
+			t.Errorf("%s: %g", tier, got)
+		}
+	}
+}

@@ -8,12 +8,19 @@ func (p *PackedF32) Row(n int, dst []float32) {
 	if n < 0 || n >= p.N || len(dst) < p.K {
 		panic(fmt.Sprintf("kernels: Row: row %d of %d x %d into %d", n, p.N, p.K, len(dst)))
 	}
-	at := n/panelCols*panelCols*p.K + n%panelCols
 	for i := range dst[:p.K] {
-		if p.halves != nil {
-			dst[i] = halfToFloat(p.halves[at+i*panelCols])
-		} else {
-			dst[i] = p.panels[at+i*panelCols]
-		}
+		dst[i] = p.weight(n, i)
 	}
+}
+
+// weight is the weight of output n and input i.
+func (p *PackedF32) weight(n, i int) float32 {
+	panel, lane := n/panelCols*panelCols, n%panelCols
+	switch {
+	case p.pairs != nil:
+		return fromBF16(uint16(p.pairs[panel*pairsOf(p.K)+i/2*panelCols+lane] >> (i % 2 * 16)))
+	case p.halves != nil:
+		return halfToFloat(p.halves[panel*p.K+i*panelCols+lane])
+	}
+	return p.panels[panel*p.K+i*panelCols+lane]
 }

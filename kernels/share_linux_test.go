@@ -20,7 +20,7 @@ func threadTime(tb testing.TB) time.Duration {
 }
 
 // BenchmarkShare measures products of the encoder's shapes as a share of what the tier does in registers, by the fastest of some runs
-// of each, in turns. Integers include the making of them.
+// of each, in turns. bf16 is a share of float32's where its weights are made float32. Integers include the making of them.
 //
 //	go test -run '^$' -bench Share -benchtime 1x ./kernels
 func BenchmarkShare(b *testing.B) {
@@ -30,15 +30,15 @@ func BenchmarkShare(b *testing.B) {
 		} {
 			weights, x := normals(rng(1), c.n*c.k), outliers(2, c.m, c.k)
 			dst, bias, q := make([]float32, c.m*c.n), make([]float32, c.n), new(Quantised)
-			for _, integers := range []bool{false, true} {
-				b.Run(fmt.Sprintf("%s/%dx%dx%d/integers=%v", tier, c.m, c.n, c.k, integers), func(b *testing.B) {
+			for _, numbers := range []string{"f32", "bf16", "integers"} {
+				b.Run(fmt.Sprintf("%s/%dx%dx%d/%s", tier, c.m, c.n, c.k, numbers), func(b *testing.B) {
 					runtime.LockOSThread()
 					defer runtime.UnlockOSThread()
 					defer setTier(tierName)
 					useTier(b, tier)
-					most := peak
+					var most func(n int) int
 					var run func()
-					if integers {
+					if numbers == "integers" {
 						w := PackI8(weights, c.n, c.k, true, false)
 						most, run = peakIntegers, func() {
 							q.Reset(c.m, c.k, true)
@@ -47,6 +47,13 @@ func BenchmarkShare(b *testing.B) {
 						}
 					} else {
 						w := PackF32(weights, c.n, c.k)
+						most = peak
+						if numbers == "bf16" {
+							w = PackBF16(weights, c.n, c.k)
+						}
+						if w.InBF16() {
+							most = peakPairs
+						}
 						run = func() { MatMul(dst, c.n, x, c.k, c.m, w, 0, c.n, Epilogue{Bias: bias}) }
 					}
 					for b.Loop() {

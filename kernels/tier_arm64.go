@@ -19,6 +19,9 @@ func available() []string {
 
 func hasDot() bool { return cpu.ARM64.HasASIMDDP || alwaysDot }
 
+// preferred returns the tier that is best where nobody asks for one.
+func preferred(have []string) string { return have[len(have)-1] }
+
 func setTier(name string) {
 	useDot = name == "neon-dot"
 	useNEON = name == "neon" || useDot

@@ -78,7 +78,7 @@ func TestChooseTier(t *testing.T) {
 		{"sse", []string{"generic", "avx2"}, "avx2", false,
 			`HARK_CPU="sse": this CPU and build have no such code: choose one of generic, avx2`},
 	} {
-		name, forced, err := chooseTier(c.want, c.have)
+		name, forced, err := chooseTier(c.want, c.have, c.have[len(c.have)-1])
 		var msg string
 		if err != nil {
 			msg = err.Error()

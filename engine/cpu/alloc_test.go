@@ -7,7 +7,7 @@ import "testing"
 // TestNoAllocation does not count under the race detector, which empties sync.Pools at random.
 func TestNoAllocation(t *testing.T) {
 	for _, threads := range []int{1, 3} {
-		for _, p := range []Precision{F32, Int8, int8Output, Int8Fast} {
+		for _, p := range []Precision{F32, BF16, Int8, int8Output, Int8Fast} {
 			d := newDevice(t, threads).At(p)
 			for name, run := range map[string]func(){"whisper": newDecoder(d).run, "conformer": newConformer(d).run} {
 				run()

@@ -39,7 +39,7 @@ func (d *Device) Attention(dst, qkv engine.Tensor, lens []int, heads, more int) 
 	t.scratch.reserve(d.pool.threads)
 	t.works.reserve(d.pool.threads)
 	for i := range t.heads {
-		t.heads[i].bytes = d.InBytes()
+		t.heads[i].bytes = d.inBytes()
 	}
 	at, from := 0, 0 // where an item's rows begin, in dst and in qkv
 	for _, l := range lens {

@@ -31,7 +31,7 @@ func (d *Device) NewCross(layers, slots, length, width, heads int) (engine.Cross
 	}
 	c := &cross{make([]headKV, layers*slots*heads), layers, slots, length, width, heads}
 	for i := range c.kv {
-		c.kv[i].bytes = d.InBytes()
+		c.kv[i].bytes = d.inBytes()
 	}
 	return c, nil
 }

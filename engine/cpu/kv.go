@@ -9,8 +9,16 @@ type headKV struct {
 	i8    kernels.PackedKVI8
 }
 
-// InBytes reports whether keys and values that are packed whole are kept in bytes.
-func (d *Device) InBytes() bool { return d.precision != F32 }
+// inBytes reports whether keys and values that are packed whole are kept in bytes.
+func (d *Device) inBytes() bool { return d.precision > BF16 }
+
+// Numbers names what attention to keys and values that are packed whole is done in, where that isn't float32: "bytes".
+func (d *Device) Numbers() string {
+	if d.inBytes() {
+		return "bytes"
+	}
+	return ""
+}
 
 // Pack takes the place of what was packed before.
 func (kv *headKV) Pack(k []float32, ldk int, v []float32, ldv, t, dh int) {

@@ -21,7 +21,7 @@ const (
 	quantiseRows = 4 * kernels.StripRows
 )
 
-// linear is a weight [n][k], packed as float32 or as bytes.
+// linear is a weight [n][k], packed as floats or as bytes.
 type linear struct {
 	n, k int
 	f32  *kernels.PackedF32
@@ -31,8 +31,16 @@ type linear struct {
 
 func (l *linear) Shape() (n, k int) { return l.n, l.k }
 
-// InBytes reports whether its products are of integers.
-func (l *linear) InBytes() bool { return l.i8 != nil }
+// Numbers names what its products are of, where that isn't float32: "bytes" or "bf16".
+func (l *linear) Numbers() string {
+	switch {
+	case l.i8 != nil:
+		return "bytes"
+	case l.f32.InBF16():
+		return "bf16"
+	}
+	return ""
+}
 
 // NewLinear packs a weight.
 func (d *Device) NewLinear(w, bias []float32, n, k int) (engine.Linear, error) {
@@ -40,9 +48,12 @@ func (d *Device) NewLinear(w, bias []float32, n, k int) (engine.Linear, error) {
 		return nil, fmt.Errorf("cpu: linear of %d x %d: %d weights and %d biases", n, k, len(w), len(bias))
 	}
 	l := &linear{n: n, k: k, bias: slices.Clone(bias)}
-	if d.precision.bytes(n, k) {
+	switch {
+	case d.precision.bytes(n, k):
 		l.i8 = kernels.PackI8(w, n, k, d.precision.fine(n, k), d.precision.refines())
-	} else {
+	case d.precision.bf16(n, k):
+		l.f32 = kernels.PackBF16(w, n, k)
+	default:
 		l.f32 = kernels.PackF32(w, n, k)
 	}
 	return l, nil
@@ -54,9 +65,12 @@ func (d *Device) NewLinearHalf(w []byte, bias []float32, n, k int) (engine.Linea
 		return nil, fmt.Errorf("cpu: linear of %d x %d: %d bytes of weights and %d biases", n, k, len(w), len(bias))
 	}
 	l := &linear{n: n, k: k, bias: slices.Clone(bias)}
-	if d.precision.bytes(n, k) {
+	switch {
+	case d.precision.bytes(n, k):
 		l.i8 = kernels.PackI8Halves(w, n, k, d.precision.fine(n, k), d.precision.refines())
-	} else {
+	case d.precision.bf16(n, k):
+		l.f32 = kernels.PackBF16Halves(w, n, k)
+	default:
 		l.f32 = kernels.PackHalves(w, n, k)
 	}
 	return l, nil

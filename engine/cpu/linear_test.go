@@ -127,7 +127,7 @@ func TestNormLinear(t *testing.T) {
 	const n, k = 70, 100
 	r := rng()
 	w, bias, gamma, beta := random(r, n, k), random(r, 1, n), random(r, 1, k), random(r, 1, k)
-	for _, p := range []Precision{F32, Int8, Int8Fast} {
+	for _, p := range []Precision{F32, BF16, Int8, Int8Fast} {
 		onDevices(t, func(t *testing.T, d *Device) {
 			d = d.At(p)
 			l, norm := must(d.NewLinear(w.flat(), bias.flat(), n, k)), must(d.NewNorm(gamma.flat(), beta.flat(), 1e-5))

@@ -9,6 +9,9 @@ type Precision uint8
 const (
 	// F32 is float32 throughout.
 	F32 Precision = iota
+	// BF16 has weights in bfloat16 but for an output layer, and activations likewise where the tier multiplies such
+	// numbers (avx512-bf16); elsewhere they meet the weights as float32. Attention is as in F32.
+	BF16
 	// Int8 has weights in eight bits per output and activations in eight, with a second byte where a number is far
 	// above its row's mean. Attention likewise: queries and distributions are such activations, keys and values bytes.
 	Int8
@@ -23,7 +26,7 @@ const (
 	int8Output
 )
 
-var precisionNames = [...]string{"f32", "int8", "int8-encoder", "int8-fast"}
+var precisionNames = [...]string{"f32", "bf16", "int8", "int8-encoder", "int8-fast"}
 
 // String returns the name that ParsePrecision takes.
 func (p Precision) String() string {
@@ -44,7 +47,10 @@ func ParsePrecision(name string) (p Precision, ok bool) {
 }
 
 // bytes reports whether a linear of n outputs and k inputs has weights in bytes.
-func (p Precision) bytes(n, k int) bool { return p != F32 && (p != int8Output || isOutput(n, k)) }
+func (p Precision) bytes(n, k int) bool { return p > BF16 && (p != int8Output || isOutput(n, k)) }
+
+// bf16 reports whether a linear of n outputs and k inputs has weights in bfloat16.
+func (p Precision) bf16(n, k int) bool { return p == BF16 && !isOutput(n, k) }
 
 // fine reports whether a linear of n outputs and k inputs takes rows of up to two bytes. An output layer always does:
 // its near ties are what decides between tokens.

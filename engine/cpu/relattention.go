@@ -61,7 +61,7 @@ func (d *Device) RelativeAttention(dst, qkv engine.Tensor, lens []int, heads int
 	for len(t.heads) < heads {
 		t.heads = append(t.heads, relativeHead{})
 	}
-	t.bytes = d.InBytes()
+	t.bytes = d.inBytes()
 	for i := range t.heads {
 		t.heads[i].kv.bytes = t.bytes
 	}

@@ -147,7 +147,7 @@ func TestEncoderGolden(t *testing.T) {
 }
 
 // TestEncoderPrecisions holds narrower weights to the goldens by cosine, as the goldens' README does for half
-// precision. What it asks of bf16, 0.99, is far below what bytes give.
+// precision. What it asks of bf16, 0.99, is far below what comes of it here.
 func TestEncoderPrecisions(t *testing.T) {
 	tiny := openTiny(t, "hf")
 	shape := newFormula(t, 2)
@@ -156,7 +156,7 @@ func TestEncoderPrecisions(t *testing.T) {
 		config  models.ParakeetConfig
 		weights source
 	}{{"tiny", tiny.Config, tiny}, {"shape", shape.config(), shape}} {
-		for p, least := range map[cpu.Precision]float64{cpu.Int8: 0.999, cpu.Int8Fast: 0.999} {
+		for p, least := range map[cpu.Precision]float64{cpu.BF16: 0.999, cpu.Int8: 0.999, cpu.Int8Fast: 0.999} {
 			t.Run(fmt.Sprint(c.model, " ", p), func(t *testing.T) {
 				e := newEncoderOn(t, newPreciseDevice(t, p), c.config, c.weights)
 				for _, item := range goldenItems(t, c.model, nil) {

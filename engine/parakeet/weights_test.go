@@ -68,7 +68,7 @@ func output(t *testing.T, dev *cpu.Device, s source, n, k int, many bool) []floa
 // TestLinearOfHalves holds a layer read in half precision to the same numbers in single precision.
 func TestLinearOfHalves(t *testing.T) {
 	const n, k = 40, 24
-	for _, p := range []cpu.Precision{cpu.F32, cpu.Int8, cpu.Int8Encoder} {
+	for _, p := range []cpu.Precision{cpu.F32, cpu.BF16, cpu.Int8, cpu.Int8Encoder} {
 		dev := newPreciseDevice(t, p)
 		for _, many := range []bool{false, true} {
 			if !slices.Equal(output(t, dev, layer(n, k, true), n, k, many), output(t, dev, layer(n, k, false), n, k, many)) {

@@ -20,7 +20,7 @@ func TestNoAllocation(t *testing.T) {
 	defer dev.Close()
 	dir := t.TempDir()
 	writeTinyModel(t, dir)
-	for _, p := range []cpu.Precision{cpu.F32, cpu.Int8, cpu.Int8Encoder} {
+	for _, p := range []cpu.Precision{cpu.F32, cpu.BF16, cpu.Int8, cpu.Int8Encoder} {
 		m, err := Load(dev.At(p), dir, "tiny-random", Settings{})
 		if err != nil {
 			t.Fatal(err)

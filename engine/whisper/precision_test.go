@@ -28,6 +28,7 @@ func TestPrecisions(t *testing.T) {
 		precision cpu.Precision
 		most      float64
 	}{
+		{"tiny.en", cpu.BF16, 0.02}, {"base", cpu.BF16, 0.02},
 		{"tiny.en", cpu.Int8, 0.05}, {"tiny.en", cpu.Int8Fast, 0.1},
 		{"base", cpu.Int8, 0.05}, {"base", cpu.Int8Fast, 0.1},
 	} {

@@ -62,7 +62,7 @@ func (a *asm) fn(name, params, results string) {
 			if !ok {
 				continue
 			}
-			size := map[string]int{"float32": 4, "int32": 4, "bool": 1}[typ]
+			size := map[string]int{"float32": 4, "int32": 4, "uint32": 4, "bool": 1}[typ]
 			if size == 0 {
 				size = 8
 			}

@@ -22,6 +22,7 @@ var files = []struct {
 	{"matmul_amd64.s", matmul},
 	{"pack_amd64.s", pack},
 	{"half_amd64.s", halves},
+	{"bf16_amd64.s", bf16},
 	{"activation_amd64.s", activation},
 	{"vector_amd64.s", vector},
 	{"softmax_amd64.s", softmax},
@@ -37,6 +38,7 @@ var files = []struct {
 	{"matmuli8_amd64.s", matmulI8},
 	{"sevens_amd64.s", sevens},
 	{"nonzero_amd64.s", nonzero},
+	{"vendor_amd64.s", vendor},
 }
 
 // neonFiles are those for arm64.
@@ -46,6 +48,7 @@ var neonFiles = []struct {
 }{
 	{"matmul_arm64.s", neonMatmul},
 	{"half_arm64.s", neonHalf},
+	{"bf16_arm64.s", neonBF16},
 	{"activation_arm64.s", neonActivation},
 	{"vector_arm64.s", neonVector},
 	{"softmax_arm64.s", neonSoftmax},

@@ -9,6 +9,7 @@ func matmul(a *asm) {
 		a.isa = avx512
 		a.tile(12, b)
 	}
+	a.tile(12, pairRows)
 	a.isa = avx2
 	a.tileHalfFew()
 }
@@ -16,13 +17,15 @@ func matmul(a *asm) {
 // format is how the numbers of a packed panel are stored.
 type format struct {
 	name   string // in the kernel's
+	x      string // the type of a row of a's elements, 4 bytes each
 	goType string
 	row    int // bytes of a panel's row
 }
 
 var (
-	floatRows = format{"tile", "float32", 64}
-	halfRows  = format{"tileHalf", "uint16", 32}
+	floatRows = format{"tile", "float32", "float32", 64}
+	halfRows  = format{"tileHalf", "float32", "uint16", 32}
+	pairRows  = format{"tilePairs", "uint32", "uint32", 64} // of two bfloat16: a k of it is two of the product's
 )
 
 // loadRow loads one register of numbers of a panel as float32.
@@ -43,7 +46,7 @@ func (a *asm) loadRow(f format, at, dst string) {
 //
 // A strip of any height adds in the same order, one multiply-add per k, so a row's bits don't depend on the strip it falls in.
 func (a *asm) tile(most int, f format) {
-	a.fn(f.name+a.name, "m int, k int, a *float32, lda int, b *"+f.goType+", ldb int, c *float32, ldc int, ahead int, accumulate bool", "")
+	a.fn(f.name+a.name, "m int, k int, a *"+f.x+", lda int, b *"+f.goType+", ldb int, c *float32, ldc int, ahead int, accumulate bool", "")
 	a.p("MOVQ %s, R8", a.arg("lda"))
 	a.p("MOVQ %s, R13", a.arg("ldc"))
 	a.p("MOVQ %s, DX", a.arg("c"))
@@ -144,7 +147,7 @@ func (a *asm) eachC(rows int, visit func(r, j int)) {
 	}
 }
 
-// multiplyAdd adds the products for the u-th k of the unrolled loop.
+// multiplyAdd adds the products for the u-th k of the unrolled loop, of two k where they come in pairs.
 func (a *asm) multiplyAdd(rows, u int, f format, bases []string, sum func(r, j int) string) {
 	b0, b1 := a.reg(12), a.reg(13)
 	x := []string{a.reg(14), a.reg(15)}
@@ -170,8 +173,13 @@ func (a *asm) multiplyAdd(rows, u int, f format, bases []string, sum func(r, j i
 		}
 		v := x[r%len(x)]
 		a.p("VBROADCASTSS %s, %s", at, v)
-		a.p("VFMADD231PS %s, %s, %s", b0, v, sum(r, 0))
-		a.p("VFMADD231PS %s, %s, %s", b1, v, sum(r, 1))
+		for j, b := range []string{b0, b1} {
+			if f == pairRows {
+				a.dotPairs(b, v, sum(r, j))
+			} else {
+				a.p("VFMADD231PS %s, %s, %s", b, v, sum(r, j))
+			}
+		}
 	}
 }
 

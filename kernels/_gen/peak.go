@@ -18,6 +18,7 @@ func peak(a *asm) {
 			}
 		})
 	})
+	a.peakLoop("peakPairsAVX512", func(sum int) { a.dotPairs(a.reg(x), a.reg(y), a.reg(sum)) })
 	a.isa = avx2
 	a.peakLoop("peakSevensAVX2", func(sum int) {
 		const first, second = peakSums + 2, peakSums + 3
