@@ -74,7 +74,8 @@
 //     goes to its tail, so that a short one never waits for a long one.
 //  11. A clip turn is one batch: owed first, then cheapest. It is formed when the device is free, never earlier. A clip
 //     that a batch can't finish (a chain) goes on first in the next clip turn.
-//  12. A window that ends early frees its place for what its own turn has left, and for nothing else.
+//  12. A window that ends early frees its place for what its own turn has left, and for nothing else. One that has
+//     had its time and leaves before its end goes on in a later batch, and counts as a further window there.
 //  13. Free places of a batch go to the other lane only where the device has been measured to take less than 5 % longer
 //     for one more window, and only as long as batches filled that way bear it out.
 //  14. Callers share a lane by their weights. Who has been served least, by cost and weight, goes next. What is owed is

@@ -17,6 +17,10 @@ var (
 	// ErrClosed says that the batcher admits no more, or was stopped before the request was done.
 	ErrClosed = errors.New("batcher: closed")
 
+	// ErrUnfinished is for a Runner to say of a window that it has had its time and leaves its place before its end. It
+	// goes on in a later batch.
+	ErrUnfinished = errors.New("batcher: the window goes on in a later batch")
+
 	// ErrFatal is for a Runner to wrap when no later batch can succeed (a device is lost). The batch's requests
 	// end with the Runner's error; everybody else, now and later, with one that wraps both ErrClosed and it.
 	ErrFatal = errors.New("batcher: device is lost")

@@ -6,7 +6,8 @@ import "time"
 // deterministic: the same calls give the same batches. It isn't safe for concurrent use.
 //
 // The driver's cycle is Next, run the batch, Remove what failed, Done; Add and Remove may come at any time between.
-// While a batch runs, the driver may say of a window that it has ended (Finish) and fill its place (More).
+// While a batch runs, the driver may say of a window that it has ended (Finish) or left (Unfinished), and fill its place
+// (More).
 // Every time that is passed in must be at or after the one before.
 type Former[W any] struct {
 	policy         Policy
@@ -225,12 +226,43 @@ func (f *Former[W]) Finish(it *Item[W], now time.Time) (ended bool) {
 		}
 		return true
 	}
-	if f.policy != Windowed {
-		return false // it goes on when the batch has ended: see Done
-	}
 	switch {
+	case f.policy != Windowed: // it goes on when the batch has ended: see Done
 	case it.Lane == Clips && f.cur.lane == Clips:
 		f.cur.items.pushFront(it)
+	default:
+		f.putBack(it)
+	}
+	return false
+}
+
+// Unfinished says that a window of an item has left its place before its end. It goes on in a later batch, as the first
+// of the item's next windows (rule 12).
+func (f *Former[W]) Unfinished(it *Item[W], w W) {
+	if it.inFlight > 0 {
+		f.running.left = append(f.running.left, Part[W]{it, []W{w}})
+	}
+}
+
+// takeBack has the windows wait that have left their batch before their end.
+func (f *Former[W]) takeBack(b *Batch[W]) {
+	for _, p := range b.left {
+		it := p.Item
+		it.inFlight--
+		if it.phase == gone {
+			continue
+		}
+		b.wanted = true
+		it.ready = append(p.Windows, it.ready...)
+		if it.list == nil && f.policy == Windowed {
+			f.putBack(it)
+		}
+	}
+}
+
+// putBack returns an item that goes on to its lane.
+func (f *Former[W]) putBack(it *Item[W]) {
+	switch {
 	case it.Lane == Clips:
 		f.clips.putBack(it)
 	case it.lease > 0:
@@ -238,7 +270,6 @@ func (f *Former[W]) Finish(it *Item[W], now time.Time) (ended bool) {
 	default:
 		f.recordings.pushBack(it)
 	}
-	return false
 }
 
 // Done says that the batch that Next returned has run. Requests in it that failed must be removed first; the others
@@ -248,6 +279,7 @@ func (f *Former[W]) Done(now time.Time) (ended []*Item[W]) {
 	if b == nil {
 		return nil
 	}
+	f.takeBack(b)
 	for _, p := range b.Parts {
 		for range p.Windows {
 			if f.Finish(p.Item, now) {

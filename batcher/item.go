@@ -71,7 +71,8 @@ type Batch[W any] struct {
 	CostMillis int64     // of all requests, each counted whole and once
 
 	serial uint64
-	wanted bool // a window of it has ended for somebody who still waits
+	left   []Part[W] // windows that left before their end
+	wanted bool      // a window of it has ended for somebody who still waits
 }
 
 // Windows returns the windows of all parts in order, in a new slice.

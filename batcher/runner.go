@@ -7,7 +7,8 @@ type Runner[W any] interface {
 	// Run runs a batch of 1 to MaxBatch windows to its end. As each window ends it calls done, once, with what went
 	// wrong or nil. An error reaches only the request that owns the window, and takes the rest of that request's
 	// windows off. A window that Run returns without having called done for it has failed, and so have all of these if
-	// it panics. An error that wraps [ErrFatal] stops the batcher.
+	// it panics. An error that wraps [ErrFatal] stops the batcher. [ErrUnfinished] is no failure: the window is run again,
+	// from where it stands, so that one that takes far longer than others does not keep its batch going.
 	//
 	// Between steps, when places are free, Run may call more, which returns at most free windows that join the batch:
 	// they are run like the others. It may return none, and another time some.

@@ -18,7 +18,8 @@ type stepper struct {
 	mu      sync.Mutex
 	batches []string // in each the windows in the order in which they ran, those that joined after a +
 	places  int
-	ended   int // batches cut short
+	ended   int            // batches cut short
+	long    map[string]int // how often a window that leaves before its end has run
 }
 
 func (s *stepper) Run(ctx context.Context, batch []string, more func(int) []string, done func(string, error)) {
@@ -58,6 +59,9 @@ func (s *stepper) Run(ctx context.Context, batch []string, more func(int) []stri
 			done("unknown", errBroken)
 		case strings.HasPrefix(w, "bad"):
 			done(w, errBroken)
+		case strings.HasPrefix(w, "long") && s.long[w] < 3:
+			s.long[w]++
+			done(w, fmt.Errorf("fake: %w", ErrUnfinished))
 		case strings.HasPrefix(w, "fatal"):
 			done(w, fmt.Errorf("fake: %w", ErrFatal))
 		default:
@@ -82,7 +86,7 @@ func (s *stepper) log() string {
 func inStepBubble(t *testing.T, c Config, f func(t *testing.T, b *Batcher[string], s *stepper)) {
 	synctest.Test(t, func(t *testing.T) {
 		c = c.withDefaults()
-		s := &stepper{places: c.MaxBatch}
+		s := &stepper{places: c.MaxBatch, long: map[string]int{}}
 		b := New(s, c)
 		f(t, b, s)
 		if err := b.Close(t.Context()); err != nil {
@@ -152,6 +156,34 @@ func TestAChainKeepsItsPlace(t *testing.T) {
 			t.Errorf("batches %s", got)
 		}
 	})
+}
+
+// TestAWindowThatTakesLongIsNoTurn: one that leaves before its end goes on in later batches, and others have their turns
+// between.
+func TestAWindowThatTakesLongIsNoTurn(t *testing.T) {
+	for _, c := range []struct {
+		policy Policy
+		want   string
+	}{
+		{Windowed, "long 2 3 6, 1, long, 4, long, 5, long"},
+		{Lanes, "long 2 3 6, long, long, long, 1, 4, 5"},
+	} {
+		inStepBubble(t, Config{Policy: c.policy, Depth: 1, NoBackfill: true}, func(t *testing.T, b *Batcher[string], s *stepper) {
+			r := goDo(t.Context(), b, recording([]string{"long", "2", "3", "6"}))
+			synctest.Wait()
+			for _, w := range []string{"1", "4", "5"} {
+				if _, err := b.Do(t.Context(), clip(w)); err != nil {
+					t.Error(err)
+				}
+			}
+			if r.wait().err != nil || r.stats.Windows != 4 || r.stats.Batches != 4 {
+				t.Errorf("%v: a recording of 4 windows in 4 batches: %v, %+v", c.policy, r.err, r.stats)
+			}
+			if got := s.log(); got != c.want {
+				t.Errorf("%v: batches %s, want %s", c.policy, got, c.want)
+			}
+		})
+	}
 }
 
 func TestQuantumAllFillsNoPlaces(t *testing.T) {

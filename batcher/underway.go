@@ -98,13 +98,17 @@ func (b *Batcher[W]) windowDone(w W, err error) {
 	if b.batch.owners[w] = owners[1:]; len(owners) == 1 {
 		delete(b.batch.owners, w)
 	}
-	b.end(owners[0], err)
+	b.end(owners[0], w, err)
 	b.tell()
 }
 
-// end ends one window. The lock is held.
-func (b *Batcher[W]) end(it *Item[W], err error) {
+// end ends one window, or its part in the batch. The lock is held.
+func (b *Batcher[W]) end(it *Item[W], w W, err error) {
 	b.batch.open--
+	unfinished := errors.Is(err, ErrUnfinished)
+	if unfinished {
+		err = nil
+	}
 	if err != nil {
 		b.batch.failed++
 		if isFatal(err) {
@@ -122,7 +126,13 @@ func (b *Batcher[W]) end(it *Item[W], err error) {
 		return
 	}
 	now := b.clock.Now()
-	ended := b.former.Finish(it, now)
+	ended := false
+	if unfinished {
+		b.former.Unfinished(it, w)
+		c.stats.Windows-- // it joins once more
+	} else {
+		ended = b.former.Finish(it, now)
+	}
 	if c.running--; c.running == 0 {
 		c.stats.Run += now.Sub(c.joined)
 		if b.batch.live--; b.batch.live == 0 && b.batch.open > 0 {
@@ -153,9 +163,9 @@ func (b *Batcher[W]) failRest(ctx context.Context, err error) {
 	}
 	owners := b.batch.owners
 	b.batch.owners = nil
-	for _, items := range owners {
+	for w, items := range owners {
 		for _, it := range items {
-			b.end(it, err)
+			b.end(it, w, err)
 		}
 	}
 }

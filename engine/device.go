@@ -8,6 +8,10 @@ var ErrDeviceLost = errors.New("the device is lost")
 // ErrOutOfMemory says that a device has no room for what it was to hold or to run. What needs less may still fit.
 var ErrOutOfMemory = errors.New("the device is out of memory")
 
+// ErrUnfinished says of a window that it left its batch before its end, so that others need not wait for it. It is to be
+// run again, and goes on where it stands.
+var ErrUnfinished = errors.New("the window goes on when it is run again")
+
 // Device runs the operations that model graphs are made of, in their natural
 // fused form, over buffers that live on it. It knows no model.
 //

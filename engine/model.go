@@ -23,7 +23,8 @@ type Model interface {
 	// Run runs windows of any of the model's jobs to their end, as one batch. It calls done once for
 	// each, as it ends, with nil or what went wrong. Between steps, when places are free, it may call more, if
 	// that's not nil, for up to so many windows that join the batch then and there. When ctx ends it returns soon, with
-	// ctx's error for what was not finished. Both are called from within Run, which is for one call at a time.
+	// ctx's error for what was not finished. A window that takes far longer than others may leave with [ErrUnfinished],
+	// to be run again. Both are called from within Run, which is for one call at a time.
 	Run(ctx context.Context, batch []Window, more func(free int) []Window, done func(w Window, err error))
 	// Close gives the model's memory back. No call may be under way.
 	Close() error

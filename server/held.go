@@ -48,6 +48,10 @@ func (u unholder) Run(ctx context.Context, batch []engine.Window, more func(free
 		if errors.Is(err, engine.ErrDeviceLost) {
 			err = fmt.Errorf("%w: %w", batcher.ErrFatal, err) // no later batch can succeed
 		}
+		if errors.Is(err, engine.ErrUnfinished) {
+			done(h, batcher.ErrUnfinished)
+			return
+		}
 		if own, ok := h.(*heldWindow); ok {
 			own.ended(w, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -169,5 +170,32 @@ func TestDecodedMemoryOfWhoLeaves(t *testing.T) {
 	wg.Wait()
 	if got := tr.gate.bytes.Load(); got != 0 {
 		t.Errorf("%d bytes held after all", got)
+	}
+}
+
+// TestWindowsThatGoOnLater: a window that leaves its batch before its end is run again, and kept once.
+func TestWindowsThatGoOnLater(t *testing.T) {
+	tr, model := newTestTranscriber(t, TranscriberConfig{})
+	hear := func() (*Transcript, int) {
+		kept := 0
+		got, err := tr.Transcribe(t.Context(), Input{
+			Model: "fake", Audio: bytes.NewReader(speechWAV(61, 1)), Kept: func(Piece) { kept++ },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got, kept
+	}
+	want, windows := hear()
+	ran := 0
+	model.fail = engine.ErrUnfinished
+	model.ran = func(string) {
+		if ran++; ran == windows {
+			model.set(func(m *fakeModel) { m.fail = nil })
+		}
+	}
+	got, kept := hear()
+	if ran <= windows || kept != windows || !reflect.DeepEqual(got.Result, want.Result) {
+		t.Errorf("%d windows ran %d times and were kept %d times\ngot  %+v\nwant %+v", windows, ran, kept, got.Result, want.Result)
 	}
 }

@@ -41,6 +41,8 @@ type chain struct {
 	lastSpeech float64 // when the last word so far ended
 	segments   []segment
 	passes     int       // that have ended
+	rung       int       // of the ladder, and
+	frames     int       // that the encoder is shown, of a pass that was left between two tries; else 0
 	doubted    bool      // the next pass hears what the last one said nothing is in
 	merged     []segment // those of segments that are said here rather than in a window that overlaps
 	taken      int       // of merged, that are among the job's settled ones

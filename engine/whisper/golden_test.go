@@ -3,9 +3,11 @@ package whisper
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -231,12 +233,16 @@ func fromJSON(t testing.TB, text string, v any) {
 // runAll runs one batch and returns one error for each of its windows.
 func runAll(ctx context.Context, m *Model, batch []engine.Window) []error {
 	errs := make([]error, len(batch))
-	m.Run(ctx, batch, nil, func(w engine.Window, err error) {
-		for i := range batch {
-			if batch[i] == w {
-				errs[i] = err
+	for left := batch; len(left) > 0; {
+		next := left
+		left = nil
+		m.Run(ctx, next, nil, func(w engine.Window, err error) {
+			if errors.Is(err, engine.ErrUnfinished) {
+				left = append(left, w)
+				return
 			}
-		}
-	})
+			errs[slices.Index(batch, w)] = err
+		})
+	}
 	return errs
 }

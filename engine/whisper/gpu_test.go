@@ -167,7 +167,7 @@ func shortModel(t testing.TB, dev engine.Device) *Model {
 // TestGPUWindowsJoin: windows that join and leave a batch hear what they hear alone, to the bit; so do beams.
 func TestGPUWindowsJoin(t *testing.T) {
 	thorough(t)
-	m := shortModel(t, sharedGPU(t, cuda.F16))
+	m := patient(shortModel(t, sharedGPU(t, cuda.F16)))
 	var jobs []engine.Job
 	var alone []string
 	var waiting []engine.Window

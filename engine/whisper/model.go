@@ -33,6 +33,7 @@ type Model struct {
 	dec        *decoder
 	melScratch []float32 // one window, [3000][mels]
 
+	patience     int // how much is spent on a window until it leaves its batch, in tokens; 0: no end
 	shortContext bool
 	speech       []float32 // to learn the rest of windows from
 	knowsRest    bool
@@ -87,7 +88,7 @@ func load(dev engine.Device, dir, name string, tokenizer func() (*models.Tokeniz
 		change(&config)
 	}
 	m := &Model{config: config, dev: dev, melScratch: make([]float32, framesPerWindow*config.Mels),
-		mel: engine.NewMel(config.Mels)}
+		mel: engine.NewMel(config.Mels), patience: patience}
 	m.ahead, _ = engine.DeviceAs[engine.AheadDevice](dev)
 	l := &loader{dev: dev, weights: weights, ct2: weights.Format() == "ctranslate2"}
 	m.enc = loadEncoder(l, config)

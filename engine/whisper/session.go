@@ -9,6 +9,16 @@ import (
 	"hark/engine"
 )
 
+// A window that is decoded again and again would keep its batch, and so its lane's turn, for as long as twenty others: the
+// whole ladder of temperatures over a text that repeats itself takes 1344 tokens, where speech has about 75 a window, and
+// each pass over the rest of a window may climb it anew. So once as many tokens were spent on it as patience says,
+// encoding counted as encodeTokens, it leaves between two tries or passes and goes on in a later batch. Whatever has
+// three passes or two texts without an end is below that. Two tries in a batch pay for encoding the window once more.
+const (
+	patience     = 512
+	encodeTokens = 64
+)
+
 // minLanguageProb is how sure a window but a job's first must be of another language.
 const minLanguageProb = 0.5
 
@@ -34,6 +44,7 @@ type place struct {
 	encoded bool
 	frames  int // that the encoder is shown in this pass, padding included; 0 until that is chosen
 	rung    int // of the temperature ladder
+	spent   int // in this batch, in tokens
 	search  *search
 	ended   bool
 	err     error
@@ -74,7 +85,7 @@ func (s *session) queue(batch []engine.Window) {
 			s.done(w, errors.New("the window belongs to another model"))
 			continue
 		}
-		s.waiting = append(s.waiting, &place{own: own, chain: own.chain})
+		s.waiting = append(s.waiting, &place{own: own, chain: own.chain, frames: own.chain.frames, rung: own.chain.rung})
 	}
 }
 
@@ -206,7 +217,8 @@ func (s *session) encodeGroup(group []*place) error {
 			return err
 		}
 		p.chain.encoded()
-		p.encoded, p.rung = true, 0
+		p.encoded = true
+		p.spent += encodeTokens
 		s.begin(p)
 	}
 	return nil
@@ -359,6 +371,7 @@ func (s *session) settleAll(done []*place) error {
 func (s *session) settle(p *place) error {
 	out := p.search.outcome()
 	text := s.m.vocabulary.decode(out.tokens)
+	p.spent += len(out.tokens)
 	if p.frames < framesPerWindow && !p.chain.job.options.Draft && p.chain.needsContext(&out, text) {
 		p.frames, p.encoded = framesPerWindow, false
 		if p.chain.passes == 0 {
@@ -369,7 +382,9 @@ func (s *session) settle(p *place) error {
 	temperatures := p.chain.job.options.Temperatures
 	if p.rung+1 < len(temperatures) && !out.isSound(text) {
 		p.rung++
-		s.begin(p)
+		if !s.goesLater(p) {
+			s.begin(p)
+		}
 		return nil
 	}
 	err := p.chain.accept(&out, text, func(text []int32) (alignment, error) {
@@ -379,7 +394,18 @@ func (s *session) settle(p *place) error {
 	if err != nil {
 		return err
 	}
-	p.encoded, p.frames, p.search = false, 0, nil
-	p.ended = p.chain.ended || !p.own.whole
+	p.encoded, p.frames, p.rung, p.search = false, 0, 0, nil
+	p.chain.frames, p.chain.rung = 0, 0
+	p.ended = p.chain.ended || !p.own.whole || s.goesLater(p)
 	return nil
+}
+
+// goesLater ends a window's part in the batch where enough was spent on it for now.
+func (s *session) goesLater(p *place) bool {
+	if s.m.patience == 0 || p.spent < s.m.patience {
+		return false
+	}
+	p.chain.frames, p.chain.rung = p.frames, p.rung
+	p.ended, p.err = true, engine.ErrUnfinished
+	return true
 }

@@ -154,6 +154,13 @@ func tinyModel(t testing.TB) *Model {
 	return tiny.m
 }
 
+// patient is a model whose windows stay in their batch to their end.
+func patient(m *Model) *Model {
+	own := *m
+	own.patience = 0
+	return &own
+}
+
 func noise(n int, seed uint64) []float32 {
 	random := rand.New(rand.NewPCG(seed, 7))
 	x := make([]float32, n)
