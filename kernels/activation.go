@@ -24,8 +24,8 @@ func (a Activation) String() string {
 // maxElems bounds one call of an element-wise assembly kernel, which can't be preempted, to a few tens of microseconds.
 const maxElems = 1 << 14
 
-// GELU replaces each element by x/2 * (1 + erf(x/sqrt 2)). The assembly's absolute error is below 5e-7: erf is formula 7.1.26 of
-// Abramowitz and Stegun, Handbook of Mathematical Functions, 1964.
+// GELU replaces each element by x/2 * (1 + erf(x/sqrt 2)). The assembly's absolute error is below 5e-7: erf is formula
+// 7.1.26 of Abramowitz and Stegun, Handbook of Mathematical Functions, 1964.
 func GELU(x []float32) { activate(ActGELU, x) }
 
 // activate applies act to x in place.

@@ -5,13 +5,15 @@ import "fmt"
 const (
 	// attentionRows is the block of queries whose scores are held at once: two AVX-512 tiles, four AVX2 tiles.
 	attentionRows = 24
-	// attentionK cuts the sum over keys, so that a pair of value panels stays in the first-level cache for all rows of a block.
+	// attentionK cuts the sum over keys, so that a pair of value panels stays in the first-level cache for all rows of
+	// a block.
 	attentionK = 256
 	// attentionCols is how many output columns of a block are accumulated in the scratch at a time.
 	attentionCols = 64
 )
 
-// scoreStride is the row stride of a block's scores: whole tiles, and off the multiples of a page that would share cache sets.
+// scoreStride is the row stride of a block's scores: whole tiles, and off the multiples of a page that would share
+// cache sets.
 func scoreStride(t int) int { return roundUp(t, tileCols) + panelCols }
 
 // AttentionScratch returns how many floats of scratch [Attention] needs for rows queries against t keys.
@@ -19,10 +21,11 @@ func AttentionScratch(rows, t int) int {
 	return min(rows, attentionRows) * (scoreStride(t) + attentionCols)
 }
 
-// Attention computes one head: dst[i] = softmax(scale * q[i]·Kᵀ) V for i in [0,rows), without a mask. q is [rows][ldq] and dst
-// [rows][ldd], of which the first dh columns count (dh being the packed heads' width); dst may be q, in the same place and with the
-// same stride. scale is positive. scratch holds at least [AttentionScratch] floats of any content. probs, if not nil, receives the
-// softmax, [rows][ldp], of which the first Len columns are written. No keys give zeros. A row's bits depend on its query alone.
+// Attention computes one head: dst[i] = softmax(scale * q[i]·Kᵀ) V for i in [0,rows), without a mask. q is [rows][ldq]
+// and dst [rows][ldd], of which the first dh columns count (dh being the packed heads' width); dst may be q, in the
+// same place and with the same stride. scale is positive. scratch holds at least [AttentionScratch] floats of any
+// content. probs, if not nil, receives the softmax, [rows][ldp], of which the first Len columns are written. No keys
+// give zeros. A row's bits depend on its query alone.
 func Attention(dst []float32, ldd int, q []float32, ldq, rows int, kv *PackedKV, scale float32, scratch []float32, probs []float32, ldp int) {
 	t, dh := kv.t, kv.dh
 	if rows <= 0 || dh == 0 {

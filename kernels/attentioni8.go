@@ -2,7 +2,8 @@ package kernels
 
 import "fmt"
 
-// AttentionI8Work is the memory of one [AttentionI8] after another. The zero value is ready for use. It belongs to one goroutine.
+// AttentionI8Work is the memory of one [AttentionI8] after another. The zero value is ready for use. It belongs to one
+// goroutine.
 type AttentionI8Work struct {
 	q, p   Quantised // a strip of queries, and of their distributions
 	scores []float32 // [StripRows][t as padded]
@@ -16,8 +17,8 @@ type AttentionI8Work struct {
 // noBias is as long as one assembly call's columns may be, which bounds its time.
 var noBias [32 * tileCols]float32
 
-// AttentionI8 is [Attention] by integers: queries and distributions are fine rows, see [Quantised], keys and values bytes. What is
-// between the two products is float32. A row's bits depend on its query and the keys and values alone.
+// AttentionI8 is [Attention] by integers: queries and distributions are fine rows, see [Quantised], keys and values
+// bytes. What is between the two products is float32. A row's bits depend on its query and the keys and values alone.
 func AttentionI8(dst []float32, ldd int, q []float32, ldq, rows int, kv *PackedKVI8, scale float32, w *AttentionI8Work, probs []float32, ldp int) {
 	t, dh := kv.t, kv.dh
 	if rows <= 0 || dh == 0 {
@@ -57,8 +58,8 @@ func (w *AttentionI8Work) product(c []float32, ldc int, x *Quantised, b *PackedI
 	w.multiply(tileI8{c: c, ldc: ldc}, x, b)
 }
 
-// mix sets the sums to the distributions times the values v. Most of a distribution is next to nothing, and zero when rounded: of speech,
-// a third of the blocks of eight keys are zeros in three rows at once, and skipped.
+// mix sets the sums to the distributions times the values v. Most of a distribution is next to nothing, and zero when
+// rounded: of speech, a third of the blocks of eight keys are zeros in three rows at once, and skipped.
 func (w *AttentionI8Work) mix(v *PackedI8) {
 	t := tileI8{c: w.sums, ldc: roundUp(v.N, tileCols)}
 	if sevenBits() {
@@ -82,8 +83,8 @@ func (w *AttentionI8Work) multiply(t tileI8, x *Quantised, b *PackedI8) {
 	}
 }
 
-// softmax turns scores into distributions in w.p, and copies them to probs, if it isn't nil. What a distribution sums up to is
-// divided out of its step.
+// softmax turns scores into distributions in w.p, and copies them to probs, if it isn't nil. What a distribution sums
+// up to is divided out of its step.
 func (w *AttentionI8Work) softmax(rows, t int, scale float32, probs []float32, ldp int) {
 	s := quantiseScratches.Get().(*quantiseScratch)
 	defer quantiseScratches.Put(s)

@@ -42,8 +42,8 @@ func TestAttentionI8(t *testing.T) {
 			for i := range c.rows {
 				what := fmt.Sprintf("%d rows, t %d, dh %d: row %d", c.rows, c.t, c.dh, i)
 				want, p := attentionRef(q[i*ldq:], k, ldk, v, ldv, c.t, c.dh, float64(scale))
-				// Keys, values and queries are each good to about a hundredth of their standard deviation, and so are scores; few
-				// columns average little.
+				// Keys, values and queries are each good to about a hundredth of their standard deviation, and so are
+				// scores; few columns average little.
 				if e := relativeError(dst[i*ldd:][:c.dh], want); !(e <= 0.05) {
 					t.Errorf("%s: relative error %.4f", what, e)
 				}

@@ -2,10 +2,10 @@ package kernels
 
 import "fmt"
 
-// AttentionRow computes one query of one head against keys and values that are not packed: dst = softmax(scale * q·Kᵀ) V. It suits a
-// decoder's own cache, which grows by a row each step. q and dst are [dh] and may be the same; k is [t][ldk], v is [t][ldv], of
-// which the first dh columns count. scale is positive. scratch holds at least t floats. probs, if not nil, receives the softmax, [t].
-// No keys give zeros.
+// AttentionRow computes one query of one head against keys and values that are not packed: dst = softmax(scale * q·Kᵀ)
+// V. It suits a decoder's own cache, which grows by a row each step. q and dst are [dh] and may be the same; k is
+// [t][ldk], v is [t][ldv], of which the first dh columns count. scale is positive. scratch holds at least t floats.
+// probs, if not nil, receives the softmax, [t]. No keys give zeros.
 func AttentionRow(dst, q, k []float32, ldk int, v []float32, ldv, t, dh int, scale float32, scratch []float32, probs []float32) {
 	if dh <= 0 {
 		return

@@ -2,7 +2,8 @@
 
 package kernels
 
-// The kernels below are those of attentionrow_generic.go for rows rows of n elements, both > 0, with the stride in bytes.
+// The kernels below are those of attentionrow_generic.go for rows rows of n elements, both > 0, with the stride in
+// bytes.
 
 //go:noescape
 func dotRowsAVX2(dst, q, x *float32, ldx, rows, n int)

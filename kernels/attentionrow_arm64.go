@@ -2,8 +2,8 @@
 
 package kernels
 
-// The kernels below are those of attentionrow_generic.go for rows rows of n elements, both > 0 and n a multiple of four, with the stride
-// in bytes.
+// The kernels below are those of attentionrow_generic.go for rows rows of n elements, both > 0 and n a multiple of
+// four, with the stride in bytes.
 
 //go:noescape
 func dotRowsNEON(dst, q, x *float32, ldx, rows, n int)

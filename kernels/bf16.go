@@ -2,10 +2,11 @@ package kernels
 
 import "fmt"
 
-// bfloat16 is the upper half of a float32: its exponent, and 8 significant bits. Weights kept so take half of float32's memory whatever
-// they are, as halves do only where that loses nothing. Products are exact in float32, in which they are summed. Where the tier
-// multiplies pairs of bfloat16 (avx512-bf16, and generic as its reference) x is rounded to them too. On the others weights are made
-// float32 again in the nearest cache and meet x as it is, which is nearer to float32's results.
+// bfloat16 is the upper half of a float32: its exponent, and 8 significant bits. Weights kept so take half of float32's
+// memory whatever they are, as halves do only where that loses nothing. Products are exact in float32, in which they
+// are summed. Where the tier multiplies pairs of bfloat16 (avx512-bf16, and generic as its reference) x is rounded to
+// them too. On the others weights are made float32 again in the nearest cache and meet x as it is, which is nearer to
+// float32's results.
 
 // PackBF16 is [PackF32] with weights rounded to bfloat16, to nearest, even in the middle.
 func PackBF16(w []float32, n, k int) *PackedF32 {
@@ -15,7 +16,8 @@ func PackBF16(w []float32, n, k int) *PackedF32 {
 	return packPairs(n, k, func(j, _ int) []float32 { return w[j*k:] })
 }
 
-// PackBF16Halves is PackBF16 for weights that are halves (IEEE 754 binary16), little-endian, at any address, as files hold them.
+// PackBF16Halves is PackBF16 for weights that are halves (IEEE 754 binary16), little-endian, at any address, as files
+// hold them.
 func PackBF16Halves(w []byte, n, k int) *PackedF32 {
 	if n < 0 || k < 0 || len(w) < 2*n*k {
 		panic(fmt.Sprintf("kernels: PackBF16Halves: %d bytes for %d x %d", len(w), n, k))
@@ -54,8 +56,8 @@ func toPairs(dst []uint32, src []float32) {
 	}
 }
 
-// blockPairs adds to s.sum, for rows rows and the columns [n,n+cols), the products of kc k from k on, in pairs. x begins at k, which
-// is even.
+// blockPairs adds to s.sum, for rows rows and the columns [n,n+cols), the products of kc k from k on, in pairs. x
+// begins at k, which is even.
 func (s *matmulScratch) blockPairs(x []float32, ldx, rows int, w *PackedF32, n, cols, k, kc int) {
 	lda := pairsOf(kc)
 	s.pairs = resize(s.pairs, rows*lda)

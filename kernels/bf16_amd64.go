@@ -18,7 +18,8 @@ func fromPairsAVX512(dst *float32, src *uint32, rows int)
 //go:noescape
 func roundPairsAVX512(dst *uint32, src *float32, blocks int)
 
-// tilePairsAVX512 is tilePairsGeneric, with strides in bytes and m > 0. Sums and products below float32's normal numbers are zero.
+// tilePairsAVX512 is tilePairsGeneric, with strides in bytes and m > 0. Sums and products below float32's normal
+// numbers are zero.
 //
 //go:noescape
 func tilePairsAVX512(m, k int, a *uint32, lda int, b *uint32, ldb int, c *float32, ldc, ahead int, accumulate bool)
@@ -54,8 +55,8 @@ func roundPairs(dst []uint32, src []float32) {
 	roundPairsGeneric(dst, src)
 }
 
-// tilePairs computes one tile of columns. m rows times k is at most blockRows x blockK/2 or directRows x directK/2, which bounds the
-// call to some tens of microseconds.
+// tilePairs computes one tile of columns. m rows times k is at most blockRows x blockK/2 or directRows x directK/2,
+// which bounds the call to some tens of microseconds.
 func tilePairs(c []float32, ldc int, a []uint32, lda, m int, b []uint32, ldb, k, ahead int, accumulate bool) {
 	if useBF16 {
 		tilePairsAVX512(m, k, &a[0], 4*lda, &b[0], 4*ldb, &c[0], 4*ldc, 4*ahead, accumulate)

@@ -28,7 +28,8 @@ func fromPairsGeneric(dst []float32, src []uint32) {
 	}
 }
 
-// roundPairsGeneric sets dst to the pairs of a row of x, and the second of a last one to zero where src's length is odd.
+// roundPairsGeneric sets dst to the pairs of a row of x, and the second of a last one to zero where src's length is
+// odd.
 func roundPairsGeneric(dst []uint32, src []float32) {
 	for i := range dst {
 		dst[i] = uint32(toBF16(src[2*i]))

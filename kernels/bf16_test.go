@@ -17,8 +17,8 @@ func asBF16(x []float32) []float32 {
 	return y
 }
 
-// edgesBF16 are numbers whose rounding is told apart by a bit: at, below and above the middle between two bfloat16, from where on
-// they are infinite, and what is no number.
+// edgesBF16 are numbers whose rounding is told apart by a bit: at, below and above the middle between two bfloat16,
+// from where on they are infinite, and what is no number.
 var edgesBF16 = []struct {
 	v    uint32
 	want uint16

@@ -2,8 +2,9 @@ package kernels
 
 import "fmt"
 
-// Depthwise adds to each channel its own weighted sum of taps rows: dst[c] += sum over ascending i of x[i*ldx+c] * w[i*ldw+c]. It is the
-// inner step of a convolution that keeps channels apart, over channel-minor data. x and w hold taps rows of len(dst) elements.
+// Depthwise adds to each channel its own weighted sum of taps rows: dst[c] += sum over ascending i of x[i*ldx+c] *
+// w[i*ldw+c]. It is the inner step of a convolution that keeps channels apart, over channel-minor data. x and w hold
+// taps rows of len(dst) elements.
 func Depthwise(dst, x []float32, ldx int, w []float32, ldw, taps int) {
 	n := len(dst)
 	if taps <= 0 || n == 0 {
@@ -17,8 +18,8 @@ func Depthwise(dst, x []float32, ldx int, w []float32, ldw, taps int) {
 	}
 }
 
-// AddWeighted adds a weighted sum of rows to dst: dst[c] += sum over ascending i of p[i] * x[i*ldx+c]. x holds len(p) rows of len(dst)
-// elements. It is the inner step of a convolution of few channels to many.
+// AddWeighted adds a weighted sum of rows to dst: dst[c] += sum over ascending i of p[i] * x[i*ldx+c]. x holds len(p)
+// rows of len(dst) elements. It is the inner step of a convolution of few channels to many.
 func AddWeighted(dst, p, x []float32, ldx int) {
 	n, rows := len(dst), len(p)
 	if n == 0 || rows == 0 {

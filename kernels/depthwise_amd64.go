@@ -2,7 +2,8 @@
 
 package kernels
 
-// The kernels below are depthwiseGeneric by fused multiply-adds, for n channels, n > 0 and taps > 0, with strides in bytes.
+// The kernels below are depthwiseGeneric by fused multiply-adds, for n channels, n > 0 and taps > 0, with strides in
+// bytes.
 
 //go:noescape
 func depthwiseAVX2(dst, x *float32, ldx int, w *float32, ldw, taps, n int)

@@ -2,8 +2,8 @@
 
 package kernels
 
-// depthwiseNEON is depthwiseGeneric by fused multiply-adds, for n channels, n > 0 and a multiple of four, and taps > 0, with strides in
-// bytes.
+// depthwiseNEON is depthwiseGeneric by fused multiply-adds, for n channels, n > 0 and a multiple of four, and taps > 0,
+// with strides in bytes.
 //
 //go:noescape
 func depthwiseNEON(dst, x *float32, ldx int, w *float32, ldw, taps, n int)

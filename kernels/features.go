@@ -2,8 +2,8 @@ package kernels
 
 import "golang.org/x/sys/cpu"
 
-// Features returns the names of the CPU's vector extensions, in a fixed order, whether a kernel uses them or not: what `hark doctor`
-// prints. The system's support for wider registers is part of the test.
+// Features returns the names of the CPU's vector extensions, in a fixed order, whether a kernel uses them or not: what
+// `hark doctor` prints. The system's support for wider registers is part of the test.
 func Features() []string {
 	all := []struct {
 		name string

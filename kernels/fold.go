@@ -2,9 +2,10 @@ package kernels
 
 import "fmt"
 
-// FoldQuarters weighs a stretch and folds it twice, first about its middle, then about the middle of each half: what is left of a Fourier
-// transform's work once the evenness of cosines and the oddness of sines are used. With a, b, c, d the weighted x[n], x[4q-n], x[2q-n]
-// and x[2q+n], the weights being w[n] for the outer and w[2q-n] for the inner two, it sets for n in [0, q)
+// FoldQuarters weighs a stretch and folds it twice, first about its middle, then about the middle of each half: what is
+// left of a Fourier transform's work once the evenness of cosines and the oddness of sines are used. With a, b, c, d
+// the weighted x[n], x[4q-n], x[2q-n] and x[2q+n], the weights being w[n] for the outer and w[2q-n] for the inner two,
+// it sets for n in [0, q)
 //
 //	evenSum[n]  = (a+b) + (c+d)    oddSum[n]  = (a+b) - (c+d)
 //	evenDiff[n] = (a-b) - (c-d)    oddDiff[n] = (a-b) + (c-d)

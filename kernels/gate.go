@@ -1,7 +1,7 @@
 package kernels
 
-// Gate sets dst[i] = x[i] * sigmoid(gate[i]), a gated linear unit's second half. All three have one length; dst may be x or gate. The
-// assembly's relative error is below 5e-7.
+// Gate sets dst[i] = x[i] * sigmoid(gate[i]), a gated linear unit's second half. All three have one length; dst may be
+// x or gate. The assembly's relative error is below 5e-7.
 func Gate(dst, x, gate []float32) {
 	sameLen("Gate", len(dst), len(x))
 	sameLen("Gate", len(dst), len(gate))

@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// Weights are kept as halves, IEEE 754 binary16, where that loses nothing: models are mostly published so. They are made float32
-// again on their way to the registers, which is exact, so that a product's bits are the same whichever way its weights are kept.
-// While decoding, memory is what takes the time, and halves are half of it.
+// Weights are kept as halves, IEEE 754 binary16, where that loses nothing: models are mostly published so. They are
+// made float32 again on their way to the registers, which is exact, so that a product's bits are the same whichever way
+// its weights are kept. While decoding, memory is what takes the time, and halves are half of it.
 
 // fromHalf sets dst to the numbers src, as many of them. Their number is a multiple of panelCols.
 func fromHalf(dst []float32, src []uint16) {
@@ -18,8 +18,8 @@ func fromHalf(dst []float32, src []uint16) {
 	}
 }
 
-// toHalf sets dst to the numbers src, a multiple of panelCols, and reports whether all of them are halves, so that nothing was
-// rounded.
+// toHalf sets dst to the numbers src, a multiple of panelCols, and reports whether all of them are halves, so that
+// nothing was rounded.
 func toHalf(dst []uint16, src []float32) (exact bool) {
 	for len(src) > 0 {
 		n := min(len(src), maxElems)

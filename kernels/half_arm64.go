@@ -2,8 +2,8 @@
 
 package kernels
 
-// The kernels below are those of half_generic.go for rows of 16 numbers, rows > 0. toHalf rounds what is no half to the nearest, and
-// returns 0 if there is none.
+// The kernels below are those of half_generic.go for rows of 16 numbers, rows > 0. toHalf rounds what is no half to the
+// nearest, and returns 0 if there is none.
 
 //go:noescape
 func fromHalfNEON(dst *float32, src *uint16, rows int)

@@ -2,16 +2,16 @@ package kernels
 
 import "fmt"
 
-// PackedKV is one head's keys and values laid out for [Attention]. The zero value is empty and ready for [PackedKV.Pack]. It must
-// not be packed while an Attention reads it.
+// PackedKV is one head's keys and values laid out for [Attention]. The zero value is empty and ready for
+// [PackedKV.Pack]. It must not be packed while an Attention reads it.
 type PackedKV struct {
 	t, dh int
 	k     []float32 // panels of 16 keys: [t/16][dh][16], t padded to a multiple of 32 by zeros
 	v     []float32 // panels of 16 columns: [dh/16][t][16], dh padded likewise
 }
 
-// Pack copies the keys k, [t][ldk], and the values v, [t][ldv], of which the first dh columns count, in place of what p held. Memory
-// is kept and grown only when a larger t or dh comes.
+// Pack copies the keys k, [t][ldk], and the values v, [t][ldv], of which the first dh columns count, in place of what p
+// held. Memory is kept and grown only when a larger t or dh comes.
 func (p *PackedKV) Pack(k []float32, ldk int, v []float32, ldv, t, dh int) {
 	if t < 0 || dh < 0 || t > 0 && (len(k) < (t-1)*ldk+dh || len(v) < (t-1)*ldv+dh) || t > 1 && (ldk < dh || ldv < dh) {
 		panic(fmt.Sprintf("kernels: PackedKV: %d rows of %d: keys %d at stride %d, values %d at stride %d", t, dh, len(k), ldk, len(v), ldv))

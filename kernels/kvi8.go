@@ -2,16 +2,17 @@ package kernels
 
 import "fmt"
 
-// PackedKVI8 is one head's keys and values in bytes, laid out for [AttentionI8]: a step for each key, and for each column of the
-// values. The zero value is empty and ready for [PackedKVI8.Pack]. It must not be packed while an attention reads it.
+// PackedKVI8 is one head's keys and values in bytes, laid out for [AttentionI8]: a step for each key, and for each
+// column of the values. The zero value is empty and ready for [PackedKVI8.Pack]. It must not be packed while an
+// attention reads it.
 type PackedKVI8 struct {
 	t, dh int
 	k     PackedI8 // [t][dh]
 	v     PackedI8 // [dh][t]
 }
 
-// Pack copies the keys k, [t][ldk], and the values v, [t][ldv], of which the first dh columns count, in place of what p held. Memory
-// is kept and grown only when a larger t or dh comes.
+// Pack copies the keys k, [t][ldk], and the values v, [t][ldv], of which the first dh columns count, in place of what p
+// held. Memory is kept and grown only when a larger t or dh comes.
 func (p *PackedKVI8) Pack(k []float32, ldk int, v []float32, ldv, t, dh int) {
 	if t < 0 || dh < 0 || t > 0 && (len(k) < (t-1)*ldk+dh || len(v) < (t-1)*ldv+dh) || t > 1 && (ldk < dh || ldv < dh) {
 		panic(fmt.Sprintf("kernels: PackedKVI8: %d rows of %d: keys %d at stride %d, values %d at stride %d", t, dh, len(k), ldk, len(v), ldv))

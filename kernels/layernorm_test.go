@@ -41,8 +41,8 @@ func TestLayerNorm(t *testing.T) {
 				LayerNorm(inPlace, ldx, inPlace, ldx, rows, d, gamma, beta, 1e-5)
 				for i := range rows {
 					what := fmt.Sprintf("d %d offset %v row %d", d, offset, i)
-					// The mean of values near an offset rounds by a few 2^-24 of it, and gamma enlarges that. A row of two nearly
-					// equal elements divides it by less, so short rows get more.
+					// The mean of values near an offset rounds by a few 2^-24 of it, and gamma enlarges that. A row of
+					// two nearly equal elements divides it by less, so short rows get more.
 					tol := 3e-6 + float64(offset)*1e-6
 					if d < 16 {
 						tol *= 20

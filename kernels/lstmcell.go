@@ -1,7 +1,7 @@
 package kernels
 
-// LSTMCell takes one sequence's state a step on. gates is [4][len(c)], before their functions, in PyTorch's order: input i, forget f,
-// cell g and output o. With s the sigmoid,
+// LSTMCell takes one sequence's state a step on. gates is [4][len(c)], before their functions, in PyTorch's order:
+// input i, forget f, cell g and output o. With s the sigmoid,
 //
 //	c = s(f)*c + s(i)*tanh(g),  h = s(o)*tanh(c)
 //

@@ -8,24 +8,26 @@ import (
 const (
 	// NBlock is the grain in which callers may split a product's columns: n0 of [MatMul] is a multiple of it.
 	NBlock = 64
-	// MBlock is the most rows for which [MatMul] reads the weights once. A caller may split rows anywhere; pieces of a multiple of
-	// MBlock, or of a little less, waste nothing.
+	// MBlock is the most rows for which [MatMul] reads the weights once. A caller may split rows anywhere; pieces of a
+	// multiple of MBlock, or of a little less, waste nothing.
 	MBlock = blockRows
 )
 
-// Block sizes of MatMul, in elements. A block of x (blockRows x blockK) and a block of sums (blockRows x blockCols) share the
-// second-level cache with the panels that pass by; a panel pair (blockK x 32) stays in the first-level cache while all rows of the
-// block use it. They don't affect results, since a sum is carried on from one k block to the next.
+// Block sizes of MatMul, in elements. A block of x (blockRows x blockK) and a block of sums (blockRows x blockCols)
+// share the second-level cache with the panels that pass by; a panel pair (blockK x 32) stays in the first-level cache
+// while all rows of the block use it. They don't affect results, since a sum is carried on from one k block to the
+// next.
 const (
 	tileRows  = 12 // of the tallest tile, the AVX-512 one
 	blockRows = 16 * tileRows
 	blockCols = 256
 	blockK    = 256
-	// Rows whose stride is a multiple of crowded, a page, all fall on the same cache sets: they are copied, and lie strideX apart then.
+	// Rows whose stride is a multiple of crowded, a page, all fall on the same cache sets: they are copied, and lie
+	// strideX apart then.
 	crowded = 1024
 	strideX = blockK + 16
-	// directRows is the most rows for which k isn't cut finer than directK, to read the panels in one stream, and halves are widened by
-	// the tiles.
+	// directRows is the most rows for which k isn't cut finer than directK, to read the panels in one stream, and
+	// halves are widened by the tiles.
 	directRows = 24
 	directK    = 2048
 )
@@ -56,11 +58,12 @@ var matmulScratches = sync.Pool{New: func() any {
 	}
 }}
 
-// MatMul computes dst[i][n] = act(sum over k of x[i][k]*w[n][k] + bias[n]) + residual[i][n] for i in [0,m) and n in [n0,n1), and
-// leaves the other elements of dst alone. dst is [m][ldd], x is [m][ldx], w is [N][K]; columns count from 0 in dst, bias and residual
-// whatever n0 is. n0 must be a multiple of [NBlock]. Rows are split by slicing dst, x and residual. ldx may be less than K, so that
-// rows overlap: a convolution over time-major input is such a product, each row being a window. dst must not overlap x; it may be the
-// residual, in the same place and with the same stride. An output's bits depend on its row of x, its row of w and the epilogue alone.
+// MatMul computes dst[i][n] = act(sum over k of x[i][k]*w[n][k] + bias[n]) + residual[i][n] for i in [0,m) and n in
+// [n0,n1), and leaves the other elements of dst alone. dst is [m][ldd], x is [m][ldx], w is [N][K]; columns count from
+// 0 in dst, bias and residual whatever n0 is. n0 must be a multiple of [NBlock]. Rows are split by slicing dst, x and
+// residual. ldx may be less than K, so that rows overlap: a convolution over time-major input is such a product, each
+// row being a window. dst must not overlap x; it may be the residual, in the same place and with the same stride. An
+// output's bits depend on its row of x, its row of w and the epilogue alone.
 func MatMul(dst []float32, ldd int, x []float32, ldx int, m int, w *PackedF32, n0, n1 int, ep Epilogue) {
 	checkMatMul(dst, ldd, x, ldx, m, w, n0, n1, ep)
 	if m == 0 || n0 == n1 {
@@ -103,8 +106,8 @@ func checkOutput(op string, dst []float32, ldd, m, n, n0, n1 int, ep Epilogue) {
 	}
 }
 
-// block leaves bias + x*w for rows rows and the columns [n,n+cols) in s.sum. Whole tiles are computed: the columns up to the next
-// multiple of tileCols are padding or another call's.
+// block leaves bias + x*w for rows rows and the columns [n,n+cols) in s.sum. Whole tiles are computed: the columns up
+// to the next multiple of tileCols are padding or another call's.
 func (s *matmulScratch) block(x []float32, ldx, rows int, w *PackedF32, n, cols int, bias []float32) {
 	for i := range rows {
 		sum := s.sum[i*blockCols:][:roundUp(cols, tileCols)]
@@ -138,8 +141,8 @@ func (s *matmulScratch) block(x []float32, ldx, rows int, w *PackedF32, n, cols 
 	}
 }
 
-// tile adds the products of kc k from k on for two panels, from column n on. Halves that many rows meet are made float32 first, in
-// the nearest cache, and so is bfloat16.
+// tile adds the products of kc k from k on for two panels, from column n on. Halves that many rows meet are made
+// float32 first, in the nearest cache, and so is bfloat16.
 func (s *matmulScratch) tile(c, a []float32, lda, rows int, w *PackedF32, n, k, kc int) {
 	at, ldb, ahead := n*w.K+k*panelCols, panelCols*w.K, 0
 	if n+tileCols < w.N {

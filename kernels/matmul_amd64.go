@@ -26,8 +26,9 @@ func tileHalfFewAVX2(m, k int, a *float32, lda int, b *uint16, ldb int, c *float
 //go:noescape
 func tileHalfAVX512(m, k int, a *float32, lda int, b *uint16, ldb int, c *float32, ldc, ahead int, accumulate bool)
 
-// tile computes one tile of columns: see tileGeneric. The caller will next read what begins ahead elements behind b, a hint. m rows
-// times k is at most blockRows x blockK or directRows x directK, which bounds the call to some tens of microseconds.
+// tile computes one tile of columns: see tileGeneric. The caller will next read what begins ahead elements behind b, a
+// hint. m rows times k is at most blockRows x blockK or directRows x directK, which bounds the call to some tens of
+// microseconds.
 func tile(c []float32, ldc int, a []float32, lda, m int, b []float32, ldb, k, ahead int, accumulate bool) {
 	switch {
 	case useAVX512:

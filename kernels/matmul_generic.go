@@ -1,7 +1,8 @@
 package kernels
 
-// tileGeneric computes c[i][j] = (c[i][j] if accumulate, else 0) + sum over ascending kk of a[i][kk]*b[j/16][kk][j%16] for i in
-// [0,m) and j in [0,32). a is [m][lda], c is [m][ldc]; the second panel of b begins ldb elements after the first.
+// tileGeneric computes c[i][j] = (c[i][j] if accumulate, else 0) + sum over ascending kk of a[i][kk]*b[j/16][kk][j%16]
+// for i in [0,m) and j in [0,32). a is [m][lda], c is [m][ldc]; the second panel of b begins ldb elements after the
+// first.
 func tileGeneric(c []float32, ldc int, a []float32, lda, m int, b []float32, ldb, k int, accumulate bool) {
 	const lanes = 8 // as many sums as leave registers for the operands
 	for i := range m {

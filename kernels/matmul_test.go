@@ -96,8 +96,8 @@ func testMatMul(t *testing.T, p packing, m, n, k int, act Activation) {
 		want, size := matmulRef(x, ldx, m, w, n, k, ep)
 		for i := range m {
 			for j := range n {
-				// Each of k additions rounds by at most 2^-24 of the sizes so far; 1e-6 is what the chain shows in practice,
-				// the activation adds its own 5e-7 per unit.
+				// Each of k additions rounds by at most 2^-24 of the sizes so far; 1e-6 is what the chain shows in
+				// practice, the activation adds its own 5e-7 per unit.
 				tol := 1e-6*size[i*n+j] + 1e-6
 				if got := float64(dst[i*ldd+j]); !(math.Abs(got-want[i*n+j]) <= tol) {
 					t.Fatalf("[%d][%d] = %v, want %v +- %.2g", i, j, got, want[i*n+j], tol)
@@ -182,8 +182,8 @@ func TestMatMulHalves(t *testing.T) {
 	})
 }
 
-// TestMatMulSplit holds MatMul to its promise: a row has the same bits alone, among any number of others, and however the columns
-// are split.
+// TestMatMulSplit holds MatMul to its promise: a row has the same bits alone, among any number of others, and however
+// the columns are split.
 func TestMatMulSplit(t *testing.T) {
 	eachPacking(t, func(t *testing.T, p packing) {
 		for _, c := range []struct{ n, k int }{{64, 64}, {200, 257}, {96, 530}, {65, 80}, {128, 2100}} {
@@ -255,7 +255,8 @@ func TestMatMulConcurrent(t *testing.T) {
 	})
 }
 
-// TestMatMulSpecial lets one infinite and one NaN input reach their own row and no other, and the padding's zeros reach nothing.
+// TestMatMulSpecial lets one infinite and one NaN input reach their own row and no other, and the padding's zeros reach
+// nothing.
 func TestMatMulSpecial(t *testing.T) {
 	eachPacking(t, func(t *testing.T, p packing) {
 		const m, n, k = 7, 33, 20

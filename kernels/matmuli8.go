@@ -2,9 +2,10 @@ package kernels
 
 import "fmt"
 
-// MatMulI8 is [MatMul] by integers: dst[i-i0][n] = act(sum over k of x[i][k]*w[n][k] + bias[n]) + residual[i-i0][n] for the rows
-// [i0, i0+m) of x and n in [n0, n1). The sums are exact, so that tiers and the cut in blocks don't show in them; a sum of fine
-// numbers leaves 32 bits at no K below 600000. x and w must both be fine or both not. i0 is a multiple of [StripRows], n0 of [NBlock].
+// MatMulI8 is [MatMul] by integers: dst[i-i0][n] = act(sum over k of x[i][k]*w[n][k] + bias[n]) + residual[i-i0][n] for
+// the rows [i0, i0+m) of x and n in [n0, n1). The sums are exact, so that tiers and the cut in blocks don't show in
+// them; a sum of fine numbers leaves 32 bits at no K below 600000. x and w must both be fine or both not. i0 is a
+// multiple of [StripRows], n0 of [NBlock].
 func MatMulI8(dst []float32, ldd int, x *Quantised, i0, m int, w *PackedI8, n0, n1 int, ep Epilogue) {
 	switch {
 	case x.fine != w.fine || x.k != w.K:

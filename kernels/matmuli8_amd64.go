@@ -2,7 +2,8 @@
 
 package kernels
 
-// The tiles below are tileI8Generic's. That of AVX-512 registers is 32 columns wide, that of AVX2 registers 16 and of at most six rows.
+// The tiles below are tileI8Generic's. That of AVX-512 registers is 32 columns wide, that of AVX2 registers 16 and of
+// at most six rows.
 
 //go:noescape
 func tileI8AVX512VNNI(t *tileI8)
@@ -10,7 +11,8 @@ func tileI8AVX512VNNI(t *tileI8)
 //go:noescape
 func tileI8AVXVNNI(t *tileI8)
 
-// listRows is how many rows share a list of high bytes: the fewest whose sums, in two registers each, hide how long VPDPBUSD takes.
+// listRows is how many rows share a list of high bytes: the fewest whose sums, in two registers each, hide how long
+// VPDPBUSD takes.
 const listRows = StripRows / 2
 
 // hasVNNI says whether bytes are multiplied in fours, and so fine rows kept as bytes.

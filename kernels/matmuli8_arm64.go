@@ -2,8 +2,8 @@
 
 package kernels
 
-// dotTileNEON is tileI8Generic's sum for up to four rows of bytes and one panel; listed groups have high bytes. c's stride is in bytes. It
-// takes the weights' offset away itself.
+// dotTileNEON is tileI8Generic's sum for up to four rows of bytes and one panel; listed groups have high bytes. c's
+// stride is in bytes. It takes the weights' offset away itself.
 //
 //go:noescape
 func dotTileNEON(rows, groups int, lo *int8, lda int, b *uint8, list *uint32, listed int, high *int8, c *float32, ldc int, rowScale, colScale, bias *float32)

@@ -2,8 +2,8 @@ package kernels
 
 import "math"
 
-// runGeneric computes c[i][j] = (sum over k of a[i][k]*b[j][k] - corr[i]) * rowScale[i] * colScale[j] + bias[j] for i in [0,rows) and
-// j in [0,32*tiles). b is as in [PackedI8]. Sums may wrap, as long as what is left after corr does not.
+// runGeneric computes c[i][j] = (sum over k of a[i][k]*b[j][k] - corr[i]) * rowScale[i] * colScale[j] + bias[j] for i
+// in [0,rows) and j in [0,32*tiles). b is as in [PackedI8]. Sums may wrap, as long as what is left after corr does not.
 func (t *tileI8) runGeneric() {
 	if t.wide != nil {
 		tileI8Generic(t, t.wide)

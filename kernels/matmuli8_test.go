@@ -91,8 +91,8 @@ func TestMatMulI8(t *testing.T) {
 	})
 }
 
-// TestMatMulI8Lists gives each row large numbers in columns of its own, and some rows none, so that the lists of high bytes in a strip
-// differ from each other and in length, down to none at all.
+// TestMatMulI8Lists gives each row large numbers in columns of its own, and some rows none, so that the lists of high
+// bytes in a strip differ from each other and in length, down to none at all.
 func TestMatMulI8Lists(t *testing.T) {
 	const n, k = 70, 200
 	eachTier(t, func(t *testing.T) {
@@ -115,8 +115,8 @@ func TestMatMulI8Lists(t *testing.T) {
 	})
 }
 
-// TestMatMulI8Alike holds all tiers to the same bits where they have the same integers, of seven bits or eight: the sums are integers,
-// and what follows is one multiply-add.
+// TestMatMulI8Alike holds all tiers to the same bits where they have the same integers, of seven bits or eight: the
+// sums are integers, and what follows is one multiply-add.
 func TestMatMulI8Alike(t *testing.T) {
 	const m, n, k = 29, 70, 200
 	seen := map[bool][]float32{}

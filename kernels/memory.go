@@ -8,8 +8,8 @@ const cacheLine = 64
 // alignedFloats returns n zeroed floats as alignedSlice does.
 func alignedFloats(n int) []float32 { return alignedSlice[float32](n) }
 
-// alignedSlice returns n zeroed elements that begin on a cache line, which make does not promise, and lie on huge pages if there are
-// enough of them and the system has such pages.
+// alignedSlice returns n zeroed elements that begin on a cache line, which make does not promise, and lie on huge pages
+// if there are enough of them and the system has such pages.
 func alignedSlice[T float32 | uint32 | int32 | uint16 | int16 | int8 | uint8](n int) []T {
 	if n == 0 {
 		return nil

@@ -2,7 +2,8 @@
 
 package kernels
 
-// setBits are the places of the bits that are set in a byte, followed by zeros: the order in which lanes are moved together.
+// setBits are the places of the bits that are set in a byte, followed by zeros: the order in which lanes are moved
+// together.
 var setBits = func() (table [256][8]uint8) {
 	for b := range table {
 		n := 0
@@ -16,7 +17,8 @@ var setBits = func() (table [256][8]uint8) {
 	return table
 }()
 
-// The kernels below are those of nonzero_generic.go for n columns, n > 0 and a multiple of 32 bytes, with strides in bytes.
+// The kernels below are those of nonzero_generic.go for n columns, n > 0 and a multiple of 32 bytes, with strides in
+// bytes.
 
 //go:noescape
 func listWordsAVX2(list, nonzero, words *uint32, n int, setBits *[256][8]uint8) (count int)

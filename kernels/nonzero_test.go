@@ -13,7 +13,8 @@ func guardedWords(tb testing.TB, n int) []uint32 {
 	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), n)
 }
 
-// TestNonzeroAlike holds lists of what isn't zero to their references, from rows of nothing else to rows of nothing but zeros.
+// TestNonzeroAlike holds lists of what isn't zero to their references, from rows of nothing else to rows of nothing but
+// zeros.
 func TestNonzeroAlike(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
 		for _, n := range []int{32, 64, 96, 512, 2080} {

@@ -9,9 +9,9 @@ const (
 	tileCols = 2 * panelCols
 )
 
-// PackedF32 is a weight matrix [N][K] laid out for [MatMul]: panels of 16 output columns, [N/16][K][16], 64-byte aligned, with N
-// padded by zeros to a multiple of 32. Weights that are halves, all of them, are kept as such; [PackBF16] keeps bfloat16. It does not
-// change once made and may be shared.
+// PackedF32 is a weight matrix [N][K] laid out for [MatMul]: panels of 16 output columns, [N/16][K][16], 64-byte
+// aligned, with N padded by zeros to a multiple of 32. Weights that are halves, all of them, are kept as such;
+// [PackBF16] keeps bfloat16. It does not change once made and may be shared.
 type PackedF32 struct {
 	N, K   int
 	panels []float32 // or else
@@ -19,7 +19,8 @@ type PackedF32 struct {
 	pairs  []uint32  // [N/16][K/2][16], K padded to an even number, a pair being two bfloat16 of a column, the first in the low half
 }
 
-// PackF32 packs w, [n][k] row-major (the layout of a linear layer's weights: one row per output). w is copied and may be reused.
+// PackF32 packs w, [n][k] row-major (the layout of a linear layer's weights: one row per output). w is copied and may
+// be reused.
 func PackF32(w []float32, n, k int) *PackedF32 {
 	if n < 0 || k < 0 || len(w) < n*k {
 		panic(fmt.Sprintf("kernels: PackF32: %d weights for %d x %d", len(w), n, k))
@@ -32,7 +33,8 @@ func PackF32(w []float32, n, k int) *PackedF32 {
 	return p
 }
 
-// PackHalves is PackF32 for weights that are halves (IEEE 754 binary16), little-endian, at any address, as files hold them.
+// PackHalves is PackF32 for weights that are halves (IEEE 754 binary16), little-endian, at any address, as files hold
+// them.
 func PackHalves(w []byte, n, k int) *PackedF32 {
 	if n < 0 || k < 0 || len(w) < 2*n*k {
 		panic(fmt.Sprintf("kernels: PackHalves: %d bytes for %d x %d", len(w), n, k))
@@ -71,8 +73,8 @@ func (p *PackedF32) packHalves(w []float32) bool {
 // Bytes returns the memory that the packed weights take.
 func (p *PackedF32) Bytes() int { return 4*cap(p.panels) + 2*cap(p.halves) + 4*cap(p.pairs) }
 
-// packColumns writes src, [n][k] with row stride lds, as panels of 16 rows: dst[(j/16)*k*16 + i*16 + j%16] = src[j*lds+i].
-// The lanes of a last, partial panel are set to zero; panels beyond it are left alone.
+// packColumns writes src, [n][k] with row stride lds, as panels of 16 rows: dst[(j/16)*k*16 + i*16 + j%16] =
+// src[j*lds+i]. The lanes of a last, partial panel are set to zero; panels beyond it are left alone.
 func packColumns(dst, src []float32, lds, n, k int) {
 	for j := 0; j < n; j += panelCols {
 		packPanel(dst[j*k:][:k*panelCols], src[j*lds:], lds, min(panelCols, n-j), k)

@@ -10,16 +10,17 @@ import (
 // groupK is how many k one instruction multiplies at once for an output column, and so how packed bytes are grouped.
 const groupK = 4
 
-// padK is what K is padded to in packed and quantised bytes: whole registers of any tier, and whole turns of the tiles' loops.
+// padK is what K is padded to in packed and quantised bytes: whole registers of any tier, and whole turns of the tiles'
+// loops.
 const padK = 32
 
 // restSteps is how many steps of what bytes leave of a weight make one of the bytes.
 const restSteps = 256
 
-// PackedI8 is a weight matrix [N][K] in bytes, laid out for [MatMulI8]: panels of 16 output columns in groups of four k,
-// [N/16][K/4][16][4], 64-byte aligned, N padded to a multiple of 32 and K likewise. A byte is the rounded quotient of the weight and
-// its column's scale, plus an offset that makes it unsigned where the instructions want that of this factor. It does not change once
-// made and may be shared.
+// PackedI8 is a weight matrix [N][K] in bytes, laid out for [MatMulI8]: panels of 16 output columns in groups of four
+// k, [N/16][K/4][16][4], 64-byte aligned, N padded to a multiple of 32 and K likewise. A byte is the rounded quotient
+// of the weight and its column's scale, plus an offset that makes it unsigned where the instructions want that of this
+// factor. It does not change once made and may be shared.
 type PackedI8 struct {
 	N, K   int
 	kp     int // K as padded
@@ -31,8 +32,9 @@ type PackedI8 struct {
 	rest   []int8    // [N][K as padded], of which 256 make a step of panels; or nil
 }
 
-// PackI8 packs w, [n][k] row-major. w is copied and may be reused. The weights are for rows quantised with the same fine. With rest,
-// what bytes leave of the weights is kept too, in bytes of its own, for [PackedI8.Refine] and [PackedI8.Row].
+// PackI8 packs w, [n][k] row-major. w is copied and may be reused. The weights are for rows quantised with the same
+// fine. With rest, what bytes leave of the weights is kept too, in bytes of its own, for [PackedI8.Refine] and
+// [PackedI8.Row].
 func PackI8(w []float32, n, k int, fine, rest bool) *PackedI8 {
 	if n < 0 || k < 0 || len(w) < n*k {
 		panic(fmt.Sprintf("kernels: PackI8: %d weights for %d x %d", len(w), n, k))
@@ -42,7 +44,8 @@ func PackI8(w []float32, n, k int, fine, rest bool) *PackedI8 {
 	return p
 }
 
-// PackI8Halves is PackI8 for weights that are halves (IEEE 754 binary16), little-endian, at any address, as files hold them.
+// PackI8Halves is PackI8 for weights that are halves (IEEE 754 binary16), little-endian, at any address, as files hold
+// them.
 func PackI8Halves(w []byte, n, k int, fine, rest bool) *PackedI8 {
 	if n < 0 || k < 0 || len(w) < 2*n*k {
 		panic(fmt.Sprintf("kernels: PackI8Halves: %d bytes for %d x %d", len(w), n, k))
@@ -77,8 +80,8 @@ func (p *PackedI8) packRows(w []float32, ldw int) {
 	p.packEach(func(dst []float32, i int) { copy(dst, w[i*ldw:][:p.K]) })
 }
 
-// packEach packs the rows that row copies to dst, K numbers and what it leaves there. Sixteen rows are made bytes first; then fours of
-// bytes are moved as packColumns moves floats.
+// packEach packs the rows that row copies to dst, K numbers and what it leaves there. Sixteen rows are made bytes
+// first; then fours of bytes are moved as packColumns moves floats.
 func (p *PackedI8) packEach(row func(dst []float32, i int)) {
 	s := packScratches.Get().(*packScratch)
 	defer packScratches.Put(s)
@@ -122,7 +125,8 @@ func (s *packScratch) packRow(dst []uint8, offset int32) float32 {
 	return step.scale
 }
 
-// packRest is packRow that keeps what is left, in 256ths of the scale: the low bytes of a finer number, of which dst are the high ones.
+// packRest is packRow that keeps what is left, in 256ths of the scale: the low bytes of a finer number, of which dst
+// are the high ones.
 func (s *packScratch) packRest(dst []uint8, rest []int8, offset int32) float32 {
 	step := s.weightStep()
 	toBytes(rest, asSigned(dst), s.row, restSteps*step.inv)
@@ -139,7 +143,8 @@ func (s *packScratch) weightStep() rowStep {
 	return checkedStep(most/127, sum)
 }
 
-// addBytes adds v to each byte, eight at a time: the top bits are added apart, so that nothing is carried from byte to byte.
+// addBytes adds v to each byte, eight at a time: the top bits are added apart, so that nothing is carried from byte to
+// byte.
 func addBytes(x []uint8, v uint8) {
 	if v == 0 {
 		return
@@ -171,7 +176,8 @@ func (p *PackedI8) Refines() bool { return p.rest != nil }
 // Bytes returns the memory that the packed weights take.
 func (p *PackedI8) Bytes() int { return cap(p.panels) + 4*cap(p.scale) + 4*cap(p.sums) + cap(p.rest) }
 
-// Row writes row n of the weight to dst, which holds at least K elements, as far as bytes, and what they leave where it was kept, hold it.
+// Row writes row n of the weight to dst, which holds at least K elements, as far as bytes, and what they leave where it
+// was kept, hold it.
 func (p *PackedI8) Row(n int, dst []float32) {
 	if n < 0 || n >= p.N || len(dst) < p.K {
 		panic(fmt.Sprintf("kernels: Row: row %d of %d x %d into %d", n, p.N, p.K, len(dst)))

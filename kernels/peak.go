@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// PeakFLOPS measures for about d what one thread can do at most: float32 additions and multiplications a second, of fused multiply-adds
-// that need no memory, in the registers of the tier in use. It is 0 for the generic tier, which has no such instruction to count.
+// PeakFLOPS measures for about d what one thread can do at most: float32 additions and multiplications a second, of
+// fused multiply-adds that need no memory, in the registers of the tier in use. It is 0 for the generic tier, which has
+// no such instruction to count.
 func PeakFLOPS(d time.Duration) float64 { return peakRate(d, peak) }
 
-// PeakIntegers is PeakFLOPS for the integers of [MatMulI8]: bytes, by whatever instructions the tier has for them. It is 0 for the generic
-// tier, and for neon, whose instructions do less than that.
+// PeakIntegers is PeakFLOPS for the integers of [MatMulI8]: bytes, by whatever instructions the tier has for them. It
+// is 0 for the generic tier, and for neon, whose instructions do less than that.
 func PeakIntegers(d time.Duration) float64 { return peakRate(d, peakIntegers) }
 
 // PeakBF16 is PeakFLOPS for products of bfloat16. It is 0 for tiers that multiply none: all but avx512-bf16.

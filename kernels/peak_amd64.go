@@ -2,8 +2,8 @@
 
 package kernels
 
-// The loops below run n rounds of 12 independent multiply-adds of a vector: the most that a benchmark can reach. Those of I8 multiply
-// bytes, that of sevens adds two vectors of bytes' products at once.
+// The loops below run n rounds of 12 independent multiply-adds of a vector: the most that a benchmark can reach. Those
+// of I8 multiply bytes, that of sevens adds two vectors of bytes' products at once.
 
 func peakAVX2(n int)
 

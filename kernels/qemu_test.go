@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestARM64 runs the tests of the NEON kernels on a machine that has none, in an emulator of the processor. The reference values are
-// computed in there too, which takes most of the time.
+// TestARM64 runs the tests of the NEON kernels on a machine that has none, in an emulator of the processor. The
+// reference values are computed in there too, which takes most of the time.
 func TestARM64(t *testing.T) {
 	if testing.Short() {
 		t.Skip("unrun: emulation is slow")

@@ -11,8 +11,9 @@ import (
 const (
 	// StripRows is how many rows of a [Quantised] belong together: where [MatMulI8] may begin is a multiple of it.
 	StripRows = tileRows
-	// outlier is how many times a row's mean magnitude a fine row's low byte reaches: four standard deviations of normal numbers.
-	// Then a step is about as fine, against the row, as one of int8 weights against their column, and few numbers need a second byte.
+	// outlier is how many times a row's mean magnitude a fine row's low byte reaches: four standard deviations of
+	// normal numbers. Then a step is about as fine, against the row, as one of int8 weights against their column, and
+	// few numbers need a second byte.
 	outlier = 5
 	// mostI16 is the greatest magnitude of a fine number: 127*256 + 127.
 	mostI16 = 127*256 + 127
@@ -20,14 +21,14 @@ const (
 	leastScale = 1e-30
 )
 
-// Quantised is a matrix [m][k] of activations as integers, made by [Quantised.Quantise] for [MatMulI8]. Each row has a step of its
-// own, and a number is the nearest multiple of it.
+// Quantised is a matrix [m][k] of activations as integers, made by [Quantised.Quantise] for [MatMulI8]. Each row has a
+// step of its own, and a number is the nearest multiple of it.
 //
-// Of a coarse row the greatest magnitude is 127 steps. That is crude where a few channels are far larger than the rest, as after a
-// layer norm of a transformer. Of a fine row a step is chosen by the mean magnitude instead, and numbers have up to 16 bits, low byte
-// and high byte, of which the high one is mostly zero; the tiles skip the zeros where they can. See T. Dettmers et al., "LLM.int8()",
-// 2022, section 3.2, for the outliers; there they are kept in half precision. Where low parts have seven bits, see sevens.go, coarse
-// rows have high bytes too, but rarely.
+// Of a coarse row the greatest magnitude is 127 steps. That is crude where a few channels are far larger than the rest,
+// as after a layer norm of a transformer. Of a fine row a step is chosen by the mean magnitude instead, and numbers
+// have up to 16 bits, low byte and high byte, of which the high one is mostly zero; the tiles skip the zeros where they
+// can. See T. Dettmers et al., "LLM.int8()", 2022, section 3.2, for the outliers; there they are kept in half
+// precision. Where low parts have seven bits, see sevens.go, coarse rows have high bytes too, but rarely.
 //
 // The zero value is ready for use. Distinct strips may be quantised at the same time.
 type Quantised struct {
@@ -99,8 +100,8 @@ func (q *Quantised) listed() bool { return q.fine && hasVNNI() || sevenBits() }
 // wideRows says whether rows are kept as 16-bit numbers.
 func (q *Quantised) wideRows() bool { return q.fine && !hasVNNI() && !sevenBits() }
 
-// correction is what a tile takes away from the sums of row i, or with seven bits the row's zero, of which it takes away as often as a
-// column sums up to.
+// correction is what a tile takes away from the sums of row i, or with seven bits the row's zero, of which it takes
+// away as often as a column sums up to.
 func (q *Quantised) correction(i int, w *PackedI8) int32 {
 	if w.sums != nil {
 		return q.zero[i]
@@ -209,7 +210,8 @@ func checkedStep(scale, sum float32) rowStep {
 	return rowStep{scale: scale, inv: 1 / scale}
 }
 
-// gather lists the groups of rows rows from row i on that have high bytes, copies these from hi, and returns their number.
+// gather lists the groups of rows rows from row i on that have high bytes, copies these from hi, and returns their
+// number.
 func (l *highLists) gather(s *quantiseScratch, i int, hi []int8, rows int) (n int) {
 	at := i / l.rows * l.groups
 	list, high, words := l.list[at:], asWords(l.high[at*l.rows*groupK:]), asWords(hi)

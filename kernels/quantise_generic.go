@@ -2,8 +2,9 @@ package kernels
 
 import "math"
 
-// absSumsGeneric returns the greatest magnitude of x and the sum of all, len(x) being a multiple of 32, in the order of additions
-// that every tier keeps: 32 lanes, of which the upper half is folded on the lower until one is left. NaN shows in the sum.
+// absSumsGeneric returns the greatest magnitude of x and the sum of all, len(x) being a multiple of 32, in the order of
+// additions that every tier keeps: 32 lanes, of which the upper half is folded on the lower until one is left. NaN
+// shows in the sum.
 func absSumsGeneric(x []float32) (most, sum float32) {
 	var lanes [32]float32
 	for i, v := range x {
@@ -21,7 +22,8 @@ func absSumsGeneric(x []float32) (most, sum float32) {
 	return most, lanes[0]
 }
 
-// toInt16Generic sets dst to the integers nearest to x*scale, the even one of two, and returns their sum. Integers must fit.
+// toInt16Generic sets dst to the integers nearest to x*scale, the even one of two, and returns their sum. Integers must
+// fit.
 func toInt16Generic(dst []int16, x []float32, scale float32) (sum int32) {
 	for i, v := range x {
 		n := int32(math.RoundToEven(float64(v * scale)))
@@ -31,8 +33,8 @@ func toInt16Generic(dst []int16, x []float32, scale float32) (sum int32) {
 	return sum
 }
 
-// toBytesGeneric rounds as toInt16Generic does and takes the numbers apart, q = 256*hi + lo with lo in [-128, 127]. It returns the
-// numbers' sum and reports whether any hi is not zero.
+// toBytesGeneric rounds as toInt16Generic does and takes the numbers apart, q = 256*hi + lo with lo in [-128, 127]. It
+// returns the numbers' sum and reports whether any hi is not zero.
 func toBytesGeneric(lo, hi []int8, x []float32, scale float32) (sum int32, any bool) {
 	for i, v := range x {
 		n := int32(math.RoundToEven(float64(v * scale)))
@@ -43,8 +45,8 @@ func toBytesGeneric(lo, hi []int8, x []float32, scale float32) (sum int32, any b
 	return sum, any
 }
 
-// highMasksGeneric sets bit g of masks where any row's four bytes from column 4g on are not all zero. hi is [rows][ld], of which the
-// first 32*len(masks) columns count.
+// highMasksGeneric sets bit g of masks where any row's four bytes from column 4g on are not all zero. hi is [rows][ld],
+// of which the first 32*len(masks) columns count.
 func highMasksGeneric(masks []uint8, hi []int8, ld, rows int) {
 	for b := range masks {
 		masks[b] = 0
@@ -67,8 +69,8 @@ func columnsMaxGeneric(most *[panelCols]float32, x []float32, ldx, rows int) {
 	}
 }
 
-// packGroupsGeneric rounds x*scale, 16 columns of four rows a group, and writes a column's four bytes, with 128 added, side by side:
-// dst is [groups][16][4]. Rounded numbers must be within [-127, 127].
+// packGroupsGeneric rounds x*scale, 16 columns of four rows a group, and writes a column's four bytes, with 128 added,
+// side by side: dst is [groups][16][4]. Rounded numbers must be within [-127, 127].
 func packGroupsGeneric(dst []uint8, x []float32, ldx, groups int, scale *[panelCols]float32) {
 	for i := range groups * groupK {
 		for j, v := range x[i*ldx:][:panelCols] {

@@ -2,15 +2,15 @@ package kernels
 
 import "fmt"
 
-// PackedPositions is one head's relative positions laid out for [RelativeAttention]. The zero value is empty and ready for
-// [PackedPositions.Pack]. It must not be packed while a RelativeAttention reads it.
+// PackedPositions is one head's relative positions laid out for [RelativeAttention]. The zero value is empty and ready
+// for [PackedPositions.Pack]. It must not be packed while a RelativeAttention reads it.
 type PackedPositions struct {
 	n, dh int
 	p     []float32 // panels of 16 positions: [n/16][dh][16], with zeros for what a tile reads beyond the last
 }
 
-// Pack copies n rows of x, [n][ldx], of which the first dh columns count, in place of what p held. Memory is kept and grown only
-// when a larger n or dh comes.
+// Pack copies n rows of x, [n][ldx], of which the first dh columns count, in place of what p held. Memory is kept and
+// grown only when a larger n or dh comes.
 func (p *PackedPositions) Pack(x []float32, ldx, n, dh int) {
 	checkPositions(x, ldx, n, dh)
 	p.n, p.dh = n, dh
@@ -25,20 +25,22 @@ func checkPositions(x []float32, ldx, n, dh int) {
 	}
 }
 
-// positionStride is the row stride of a block's products with positions: those that the block's rows see, from the start of a panel
-// on, in whole tiles.
+// positionStride is the row stride of a block's products with positions: those that the block's rows see, from the
+// start of a panel on, in whole tiles.
 func positionStride(rows, t int) int { return scoreStride(t + rows + panelCols) }
 
-// RelativeAttentionScratch returns how many floats of scratch [RelativeAttention] needs for rows queries of width dh against t keys.
+// RelativeAttentionScratch returns how many floats of scratch [RelativeAttention] needs for rows queries of width dh
+// against t keys.
 func RelativeAttentionScratch(rows, t, dh int) int {
 	rows = min(rows, attentionRows)
 	return rows * (dh + scoreStride(t) + positionStride(rows, t) + attentionCols)
 }
 
-// RelativeAttention computes one head with relative positions: dst[i] = softmax over j of scale * ((q[i]+u)·k[j] + (q[i]+v)·pos[first-i+j]),
-// times the values, for i in [0,rows). Arguments are those of [Attention] without probs; u and v hold the packed heads' width, and
-// scratch at least [RelativeAttentionScratch] floats. The positions [first-rows+1, first+Len) must be there. A row's bits depend on
-// its query, on the keys and values, and on the positions that it meets.
+// RelativeAttention computes one head with relative positions: dst[i] = softmax over j of scale * ((q[i]+u)·k[j] +
+// (q[i]+v)·pos[first-i+j]), times the values, for i in [0,rows). Arguments are those of [Attention] without probs; u
+// and v hold the packed heads' width, and scratch at least [RelativeAttentionScratch] floats. The positions
+// [first-rows+1, first+Len) must be there. A row's bits depend on its query, on the keys and values, and on the
+// positions that it meets.
 func RelativeAttention(dst []float32, ldd int, q []float32, ldq, rows int, kv *PackedKV, pos *PackedPositions, first int, u, v []float32, scale float32, scratch []float32) {
 	t, dh := kv.t, kv.dh
 	if rows <= 0 || dh == 0 {
@@ -64,8 +66,8 @@ func checkRelative(rows, t, dh, first, n, width int, u, v []float32) {
 	}
 }
 
-// relativeBlock is RelativeAttention for at most attentionRows rows. Its scratch is the scores, [rows][scoreStride], and behind them what
-// scores and weigh need in turn.
+// relativeBlock is RelativeAttention for at most attentionRows rows. Its scratch is the scores, [rows][scoreStride],
+// and behind them what scores and weigh need in turn.
 type relativeBlock struct {
 	rows    int
 	kv      *PackedKV
@@ -74,8 +76,9 @@ type relativeBlock struct {
 	scratch []float32
 }
 
-// scores leaves the scores, not yet scaled. Products with positions come first, for every position that any of the rows sees; each row
-// then takes its own stretch of them, one further left than the row before, as the sums that the products with keys are added to.
+// scores leaves the scores, not yet scaled. Products with positions come first, for every position that any of the rows
+// sees; each row then takes its own stretch of them, one further left than the row before, as the sums that the
+// products with keys are added to.
 func (b *relativeBlock) scores(q []float32, ldq int, u, v []float32) {
 	t, dh := b.kv.t, b.kv.dh
 	lds, ldp := scoreStride(t), positionStride(b.rows, t)

@@ -2,12 +2,13 @@ package kernels
 
 import "fmt"
 
-// PackedPositionsI8 is one head's relative positions in bytes, laid out for [RelativeAttentionI8]: a step for each position. The zero
-// value is empty and ready for [PackedPositionsI8.Pack]. It must not be packed while an attention reads it.
+// PackedPositionsI8 is one head's relative positions in bytes, laid out for [RelativeAttentionI8]: a step for each
+// position. The zero value is empty and ready for [PackedPositionsI8.Pack]. It must not be packed while an attention
+// reads it.
 type PackedPositionsI8 struct{ p PackedI8 }
 
-// Pack copies n rows of x, [n][ldx], of which the first dh columns count, in place of what p held. Memory is kept and grown only
-// when a larger n or dh comes.
+// Pack copies n rows of x, [n][ldx], of which the first dh columns count, in place of what p held. Memory is kept and
+// grown only when a larger n or dh comes.
 func (p *PackedPositionsI8) Pack(x []float32, ldx, n, dh int) {
 	checkPositions(x, ldx, n, dh)
 	p.p.reset(n, dh, true)
@@ -24,15 +25,16 @@ func (p *PackedPositionsI8) stretch(from, to int) PackedI8 {
 	return s
 }
 
-// RelativeAttentionI8Work is the memory of one [RelativeAttentionI8] after another. The zero value is ready for use. It belongs to
-// one goroutine.
+// RelativeAttentionI8Work is the memory of one [RelativeAttentionI8] after another. The zero value is ready for use. It
+// belongs to one goroutine.
 type RelativeAttentionI8Work struct {
 	AttentionI8Work
 	biased []float32 // [StripRows][dh]
 	met    []float32 // [StripRows][a stretch of positions]: products with them
 }
 
-// RelativeAttentionI8 is [RelativeAttention] by integers, as [AttentionI8] is [Attention]. Positions are bytes like keys.
+// RelativeAttentionI8 is [RelativeAttention] by integers, as [AttentionI8] is [Attention]. Positions are bytes like
+// keys.
 func RelativeAttentionI8(dst []float32, ldd int, q []float32, ldq, rows int, kv *PackedKVI8, pos *PackedPositionsI8, first int, u, v []float32, scale float32, w *RelativeAttentionI8Work) {
 	t, dh := kv.t, kv.dh
 	if rows <= 0 || dh == 0 {

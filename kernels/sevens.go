@@ -2,25 +2,26 @@ package kernels
 
 import "math"
 
-// AVX2 without VNNI multiplies bytes in pairs, unsigned by signed, and adds the two products in 16 bits, saturated: VPMADDUBSW. To
-// widen each of its results costs as much again and more. So there rows are numbers of seven bits, unsigned, their low parts (with
-// what is beyond them in high bytes, as elsewhere), and weights are signed bytes of which no four that are added in 16 bits can
-// overflow: then two results are widened as one. Against 16-bit rows that is 1.6 times as fast where three ports add.
+// AVX2 without VNNI multiplies bytes in pairs, unsigned by signed, and adds the two products in 16 bits, saturated:
+// VPMADDUBSW. To widen each of its results costs as much again and more. So there rows are numbers of seven bits,
+// unsigned, their low parts (with what is beyond them in high bytes, as elsewhere), and weights are signed bytes of
+// which no four that are added in 16 bits can overflow: then two results are widened as one. Against 16-bit rows that
+// is 1.6 times as fast where three ports add.
 
 const (
 	// sevenMost is the greatest low part, of numbers counted from a row's zero, the number that stands for 0.
 	sevenMost = 127
-	// sevenReach is how many times a fine row's mean magnitude its low parts reach, both ways if it has numbers below zero, and
-	// sevenCoarse how many times a coarse one's: with all of it in so few bits next to nothing would be left of the others where a few
-	// are far larger. See outlier.
+	// sevenReach is how many times a fine row's mean magnitude its low parts reach, both ways if it has numbers below
+	// zero, and sevenCoarse how many times a coarse one's: with all of it in so few bits next to nothing would be left
+	// of the others where a few are far larger. See outlier.
 	sevenReach  = 3.5
 	sevenCoarse = 7
 	// sevenFar is the greatest magnitude of a fine number, one whose high byte is within 127.
 	sevenFar = 127 * 128
 	// sevenRows is how many rows of a strip make a run, which the tile multiplies by a panel at once.
 	sevenRows = 3
-	// quadMost is what weights of one sign may sum up to where four are added in 16 bits: times 127 just that, less half a step each
-	// for rounding.
+	// quadMost is what weights of one sign may sum up to where four are added in 16 bits: times 127 just that, less
+	// half a step each for rounding.
 	quadMost = 256
 )
 

@@ -13,8 +13,8 @@ func spreadGeneric(x []float32) (most, sum, below float32) {
 	return most, sum, below
 }
 
-// toSevensGeneric sets lo and hi to the parts of the integers nearest to x*scale, the even one of two, plus zero: 128*hi + lo with lo
-// in [0, 127]. It reports whether any hi is not zero. Integers must fit.
+// toSevensGeneric sets lo and hi to the parts of the integers nearest to x*scale, the even one of two, plus zero:
+// 128*hi + lo with lo in [0, 127]. It reports whether any hi is not zero. Integers must fit.
 func toSevensGeneric(lo, hi []int8, x []float32, scale float32, zero int32) (any bool) {
 	for i, v := range x {
 		n := int32(math.RoundToEven(float64(v*scale))) + zero
@@ -24,8 +24,8 @@ func toSevensGeneric(lo, hi []int8, x []float32, scale float32, zero int32) (any
 	return any
 }
 
-// quadSumsGeneric returns the greatest of the sums that a tile makes in 16 bits: of the numbers above zero, or those below, of four.
-// len(x) is a multiple of 8.
+// quadSumsGeneric returns the greatest of the sums that a tile makes in 16 bits: of the numbers above zero, or those
+// below, of four. len(x) is a multiple of 8.
 func quadSumsGeneric(x []float32) (most float32) {
 	for i := 0; i < len(x); i += 8 {
 		for j := 0; j < 4; j += 2 {
@@ -58,8 +58,8 @@ func panelSumsGeneric(sums []int32, panel []uint8) {
 	}
 }
 
-// tileSevensGeneric computes what tileI8's runGeneric does, with corr[i]*colSum[j] in place of corr[i], for t.tiles panels. Weights are
-// signed, and a row's numbers 128*hi + lo with hi as listed.
+// tileSevensGeneric computes what tileI8's runGeneric does, with corr[i]*colSum[j] in place of corr[i], for t.tiles
+// panels. Weights are signed, and a row's numbers 128*hi + lo with hi as listed.
 func tileSevensGeneric(t *tileI8) {
 	for i := range t.rows {
 		row := t.lo[i*t.lda:][:t.groups*groupK]

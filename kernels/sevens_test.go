@@ -33,7 +33,8 @@ func TestSevensAlike(t *testing.T) {
 	})
 }
 
-// TestTileSevens holds the tile to its reference, with the greatest numbers that there are: what 16 bits can't hold would show.
+// TestTileSevens holds the tile to its reference, with the greatest numbers that there are: what 16 bits can't hold
+// would show.
 func TestTileSevens(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
 		const k, n = 96, 2 * tileCols

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadTime is the processor time that the thread has used, which other work on the machine disturbs less than the clock.
+// threadTime is the processor time that the thread has used, which other work on the machine disturbs less than the
+// clock.
 func threadTime(tb testing.TB) time.Duration {
 	var used unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &used); err != nil {
@@ -19,8 +20,9 @@ func threadTime(tb testing.TB) time.Duration {
 	return time.Duration(used.Nano())
 }
 
-// BenchmarkShare measures products of the encoder's shapes as a share of what the tier does in registers, by the fastest of some runs
-// of each, in turns. bf16 is a share of float32's where its weights are made float32. Integers include the making of them.
+// BenchmarkShare measures products of the encoder's shapes as a share of what the tier does in registers, by the
+// fastest of some runs of each, in turns. bf16 is a share of float32's where its weights are made float32. Integers
+// include the making of them.
 //
 //	go test -run '^$' -bench Share -benchtime 1x ./kernels
 func BenchmarkShare(b *testing.B) {

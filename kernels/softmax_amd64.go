@@ -2,8 +2,8 @@
 
 package kernels
 
-// The kernels below are those of softmax_generic.go for n elements. exp's relative error is below 1e-7; sums are partial sums of 16
-// or 32 lanes.
+// The kernels below are those of softmax_generic.go for n elements. exp's relative error is below 1e-7; sums are
+// partial sums of 16 or 32 lanes.
 
 //go:noescape
 func expSumAVX2(x *float32, n int, shift, scale float32) (sum float32)

@@ -4,8 +4,8 @@ package kernels
 
 import "math"
 
-// The kernels below are those of softmax_generic.go for n elements, a multiple of four. exp's relative error is below 1e-7; sums are
-// partial sums of 16 lanes.
+// The kernels below are those of softmax_generic.go for n elements, a multiple of four. exp's relative error is below
+// 1e-7; sums are partial sums of 16 lanes.
 
 //go:noescape
 func expSumNEON(x *float32, n int, shift, scale float32) (sum float32)

@@ -2,7 +2,8 @@ package kernels
 
 import "math"
 
-// expCut is where exp is cut to zero, in every tier: just above where its results would be denormal, which some CPUs handle slowly.
+// expCut is where exp is cut to zero, in every tier: just above where its results would be denormal, which some CPUs
+// handle slowly.
 const expCut = -87
 
 // expGeneric is exp as the kernels mean it.
@@ -40,8 +41,8 @@ func maxGeneric(row []float32) float32 {
 	return m
 }
 
-// exp2SumShortGeneric sets row = 2^(row*scale + shift) and returns the sum of the new elements. The assembly's relative error is below
-// 1e-5, and what is below 2^-120 need not be right.
+// exp2SumShortGeneric sets row = 2^(row*scale + shift) and returns the sum of the new elements. The assembly's relative
+// error is below 1e-5, and what is below 2^-120 need not be right.
 func exp2SumShortGeneric(row []float32, shift, scale float32) float32 {
 	var sum float64
 	for i, v := range row {

@@ -2,8 +2,8 @@
 
 package kernels
 
-// NEON's loads and stores have no masks, so the kernels take whole vectors only. What is left of a slice goes through them too, in a
-// vector of its own, so that an element's bits don't depend on where it stands.
+// NEON's loads and stores have no masks, so the kernels take whole vectors only. What is left of a slice goes through
+// them too, in a vector of its own, so that an element's bits don't depend on where it stands.
 
 // vector is one register.
 type vector [4]float32

@@ -22,12 +22,14 @@ func init() {
 	setTier(tierName)
 }
 
-// Tier returns the implementation in use: "generic", one of "avx2", "avx2-vnni", "avx512", "avx512-vnni" and "avx512-bf16" on
-// amd64, or one of "neon" and "neon-dot" on arm64. forced says that HARK_CPU named it. err, if not nil, says that HARK_CPU names
-// no tier, or one that this CPU or build lacks; then the best tier at or below the wish is used (the best of all for an unknown name).
+// Tier returns the implementation in use: "generic", one of "avx2", "avx2-vnni", "avx512", "avx512-vnni" and
+// "avx512-bf16" on amd64, or one of "neon" and "neon-dot" on arm64. forced says that HARK_CPU named it. err, if not
+// nil, says that HARK_CPU names no tier, or one that this CPU or build lacks; then the best tier at or below the wish
+// is used (the best of all for an unknown name).
 func Tier() (name string, forced bool, err error) { return tierName, tierForced, tierErr }
 
-// Tiers returns the implementations that this CPU and build can run, as HARK_CPU takes them, from the plainest to the fastest.
+// Tiers returns the implementations that this CPU and build can run, as HARK_CPU takes them, from the plainest to the
+// fastest.
 func Tiers() []string { return available() }
 
 // chooseTier picks from have, a subset of tiers in rank order that begins with generic; best where there is no wish.

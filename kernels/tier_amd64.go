@@ -4,11 +4,13 @@ package kernels
 
 import "golang.org/x/sys/cpu"
 
-// The booleans steer every dispatch of the package. They are set before any kernel runs and change only in tests. useAVX512 implies
-// useAVX2, useBF16 implies useVNNI512, which implies useAVX512; useVNNI, on AVX2 registers, implies useAVX2.
+// The booleans steer every dispatch of the package. They are set before any kernel runs and change only in tests.
+// useAVX512 implies useAVX2, useBF16 implies useVNNI512, which implies useAVX512; useVNNI, on AVX2 registers, implies
+// useAVX2.
 var useAVX2, useVNNI, useAVX512, useVNNI512, useBF16 bool
 
-// available returns the tiers that this machine can run, in rank order. x/sys/cpu asks the system too (XCR0), not the CPU alone.
+// available returns the tiers that this machine can run, in rank order. x/sys/cpu asks the system too (XCR0), not the
+// CPU alone.
 func available() []string {
 	have := []string{"generic"}
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasF16C {
@@ -30,9 +32,9 @@ func available() []string {
 	return have
 }
 
-// preferred returns the tier that is best where nobody asks for one. VDPBF16PS does two multiply-adds where VFMADD231PS does one,
-// but a Xeon (family 6, model 207) runs a quarter as many of it: so it is used by itself on AMD only. All else is the same in both
-// tiers.
+// preferred returns the tier that is best where nobody asks for one. VDPBF16PS does two multiply-adds where VFMADD231PS
+// does one, but a Xeon (family 6, model 207) runs a quarter as many of it: so it is used by itself on AMD only. All
+// else is the same in both tiers.
 func preferred(have []string) string {
 	if best := have[len(have)-1]; best != "avx512-bf16" || vendor() == amd {
 		return best

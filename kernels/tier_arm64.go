@@ -4,8 +4,8 @@ package kernels
 
 import "golang.org/x/sys/cpu"
 
-// The booleans steer every dispatch of the package. They are set before any kernel runs and change only in tests. useDot, for SDOT's
-// products of bytes in fours, implies useNEON.
+// The booleans steer every dispatch of the package. They are set before any kernel runs and change only in tests.
+// useDot, for SDOT's products of bytes in fours, implies useNEON.
 var useNEON, useDot bool
 
 // available returns the tiers that this machine can run, in rank order. Every arm64 has NEON.

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// eachTier runs f once per implementation, the tier being the name of the subtest. One that this machine or build lacks is skipped
-// and named as unrun.
+// eachTier runs f once per implementation, the tier being the name of the subtest. One that this machine or build lacks
+// is skipped and named as unrun.
 func eachTier(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	defer setTier(tierName)
@@ -37,8 +37,8 @@ func useTier(tb testing.TB, tier string) {
 	setTier(tier)
 }
 
-// TestTier also makes a run with HARK_CPU set fail on a machine that lacks what the run is meant to test. `make test` shows what it logs, since
-// skipped tests are not seen otherwise.
+// TestTier also makes a run with HARK_CPU set fail on a machine that lacks what the run is meant to test. `make test`
+// shows what it logs, since skipped tests are not seen otherwise.
 func TestTier(t *testing.T) {
 	name, forced, err := Tier()
 	unrun := slices.DeleteFunc(slices.Clone(tiers), func(tier string) bool {

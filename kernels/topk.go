@@ -9,8 +9,8 @@ import (
 // topBlock is the run of elements that is skipped or searched as one, by its maximum.
 const topBlock = 512
 
-// ArgMax returns the index of the greatest element, the lowest such index, or -1 for an empty row. NaN is never greatest: a row of
-// nothing else gives 0, as does one of -Inf only.
+// ArgMax returns the index of the greatest element, the lowest such index, or -1 for an empty row. NaN is never
+// greatest: a row of nothing else gives 0, as does one of -Inf only.
 func ArgMax(row []float32) int {
 	if len(row) == 0 {
 		return -1
@@ -27,9 +27,9 @@ func ArgMax(row []float32) int {
 	return at + slices.Index(row[at:], best)
 }
 
-// TopK writes the k greatest elements to val, greatest first, and their indices to idx; of equal elements the lowest index comes
-// first. NaN counts as below -Inf. idx and val hold at least k; k must not exceed the row. It is meant for small k: its work grows
-// with k for each element that makes it into the list.
+// TopK writes the k greatest elements to val, greatest first, and their indices to idx; of equal elements the lowest
+// index comes first. NaN counts as below -Inf. idx and val hold at least k; k must not exceed the row. It is meant for
+// small k: its work grows with k for each element that makes it into the list.
 func TopK(row []float32, k int, idx []int32, val []float32) {
 	if k < 0 || k > len(row) || len(idx) < k || len(val) < k {
 		panic(fmt.Sprintf("kernels: TopK: %d of %d elements into %d indices and %d values", k, len(row), len(idx), len(val)))

@@ -2,7 +2,8 @@
 
 package kernels
 
-// The kernels below are those of vector_generic.go for n elements; axpy and dot by fused multiply-adds, dot in 32 or 64 partial sums.
+// The kernels below are those of vector_generic.go for n elements; axpy and dot by fused multiply-adds, dot in 32 or 64
+// partial sums.
 
 //go:noescape
 func addAVX2(dst, x, y *float32, n int)

@@ -2,8 +2,8 @@
 
 package kernels
 
-// The kernels below are those of vector_generic.go for n elements, a multiple of four; axpy and dot by fused multiply-adds, dot in 16
-// partial sums.
+// The kernels below are those of vector_generic.go for n elements, a multiple of four; axpy and dot by fused
+// multiply-adds, dot in 16 partial sums.
 
 //go:noescape
 func addNEON(dst, x, y *float32, n int)

@@ -12,8 +12,8 @@ var (
 	// geluFar is where the tail of erf is long zero; it keeps infinities out of the products.
 	geluFar = float("geluFar", 30)
 
-	// erf by formula 7.1.26 of Abramowitz and Stegun, error below 1.5e-7: 1 - poly(t)*t*exp(-z*z), t = 1/(1+p*z), here with
-	// z = |x|/sqrt 2.
+	// erf by formula 7.1.26 of Abramowitz and Stegun, error below 1.5e-7: 1 - poly(t)*t*exp(-z*z), t = 1/(1+p*z), here
+	// with z = |x|/sqrt 2.
 	erfP    = float("erfP", 0.3275911/math.Sqrt2)
 	erfPoly = []constant{
 		float("erf5", 1.061405429),
@@ -35,7 +35,8 @@ func activation(a *asm) {
 	})
 }
 
-// inPlace writes a kernel that replaces each element; f has the vector in x and every other register to itself but tailY.
+// inPlace writes a kernel that replaces each element; f has the vector in x and every other register to itself but
+// tailY.
 func (a *asm) inPlace(name string, f func(x string)) {
 	a.fn(name+a.name, "x *float32, n int", "")
 	a.p("MOVQ %s, SI", a.arg("x"))
@@ -69,8 +70,8 @@ func (a *asm) gelu(x string) {
 	a.p("VFNMADD231PS %s, %s, %s", abs, q, x)
 }
 
-// inverse leaves 1/x in y, for x within reason. On AVX-512, where a division takes as long as 16 other instructions, it is an estimate
-// of 14 bits and one step of Newton's, y + y*(1 - x*y), good to the last bit or two. x and u are lost.
+// inverse leaves 1/x in y, for x within reason. On AVX-512, where a division takes as long as 16 other instructions, it
+// is an estimate of 14 bits and one step of Newton's, y + y*(1 - x*y), good to the last bit or two. x and u are lost.
 func (a *asm) inverse(x, y, u string) {
 	a.fill(one, u)
 	if !a.wide() {

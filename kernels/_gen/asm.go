@@ -52,7 +52,8 @@ func (a *asm) label(what string) string {
 	return fmt.Sprint(what, a.labels)
 }
 
-// fn begins a function, whose signature is written as in Go with a type after each name: "n int, x *float32" and "sum float32".
+// fn begins a function, whose signature is written as in Go with a type after each name: "n int, x *float32" and "sum
+// float32".
 func (a *asm) fn(name, params, results string) {
 	a.args = map[string]int{}
 	off := 0

@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// bf16 writes the conversions of panels between two rows of 16 float32 and a row of 16 pairs of bfloat16, of which the first row's
-// number is in the low half, and that of a row of x to pairs.
+// bf16 writes the conversions of panels between two rows of 16 float32 and a row of 16 pairs of bfloat16, of which the
+// first row's number is in the low half, and that of a row of x to pairs.
 func bf16(a *asm) {
 	a.isa = avx2
 	a.toPairs()
@@ -100,8 +100,8 @@ func (a *asm) dotPairs(x, y, sum string) {
 	a.bytesOf(fmt.Sprintf("VDPBF16PS %s, %s, %s", x, y, sum), 0x52, number(sum), number(y), number(x))
 }
 
-// bytesOf writes an instruction of AVX512-BF16 byte by byte, as Go's assembler knows none of them: EVEX.512.F3.0F38.W0 op /r, with
-// dst in ModRM.reg, first in EVEX.vvvv and second in ModRM.rm. (Intel SDM volume 2A, section 2.7.)
+// bytesOf writes an instruction of AVX512-BF16 byte by byte, as Go's assembler knows none of them: EVEX.512.F3.0F38.W0
+// op /r, with dst in ModRM.reg, first in EVEX.vvvv and second in ModRM.rm. (Intel SDM volume 2A, section 2.7.)
 func (a *asm) bytesOf(text string, op, dst, first, second int) {
 	not := func(reg, bit int) int { return ^reg >> bit & 1 }
 	a.p("BYTE $0x62; BYTE $%#02x; BYTE $%#02x; BYTE $%#02x; BYTE $%#02x; BYTE $%#02x // %s",

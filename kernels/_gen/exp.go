@@ -1,7 +1,7 @@
 package main
 
-// The constants of exp: the reduction of Cody and Waite, x = n ln 2 + r with ln 2 in two parts, and the polynomial for exp(r) on
-// [-ln2/2, ln2/2] of the Cephes library's expf (S. Moshier, netlib.org/cephes, file single/expf.c).
+// The constants of exp: the reduction of Cody and Waite, x = n ln 2 + r with ln 2 in two parts, and the polynomial for
+// exp(r) on [-ln2/2, ln2/2] of the Cephes library's expf (S. Moshier, netlib.org/cephes, file single/expf.c).
 var (
 	expCut = float("expCut", -87) // expCut of softmax_generic.go
 	log2e  = float("log2e", 1.4426950408889634)
@@ -20,8 +20,8 @@ var (
 	}
 )
 
-// exp replaces x by exp(x) for x up to 88: zero below expCut (-Inf too), NaN for NaN. t and u are lost, and m: a vector register in
-// AVX2, a mask register in AVX-512.
+// exp replaces x by exp(x) for x up to 88: zero below expCut (-Inf too), NaN for NaN. t and u are lost, and m: a vector
+// register in AVX2, a mask register in AVX-512.
 func (a *asm) exp(x, t, u, m string) {
 	const notLess, nearest = 5, 8
 	a.p("%s $%d, %s, %s, %s", a.op("VCMPPS"), notLess, a.operand(expCut), x, m)
@@ -84,8 +84,8 @@ var (
 	}
 )
 
-// exp2 replaces y by 2^y for y up to 127, as the polynomial does, and for y below least by what there is for that. It gives NaN for NaN.
-// t and u are lost. It is two thirds of exp's work and less.
+// exp2 replaces y by 2^y for y up to 127, as the polynomial does, and for y below least by what there is for that. It
+// gives NaN for NaN. t and u are lost. It is two thirds of exp's work and less.
 func (a *asm) exp2(polynomial []constant, least constant, y, t, u string) {
 	a.fill(least, u)
 	a.p("VMAXPS %s, %s, %s", y, u, y) // the second operand, y, wins if it's NaN

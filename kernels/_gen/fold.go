@@ -7,8 +7,8 @@ var (
 
 func fold(a *asm) { a.both(a.foldQuarters) }
 
-// foldQuarters walks a quarter from its start, forwards in some factors and backwards in others. The last vector may be a whole one
-// that begins earlier.
+// foldQuarters walks a quarter from its start, forwards in some factors and backwards in others. The last vector may be
+// a whole one that begins earlier.
 func (a *asm) foldQuarters() {
 	a.fn("foldQuarters"+a.name, "evenSum *float32, oddSum *float32, evenDiff *float32, oddDiff *float32, x *float32, w *float32, q int", "")
 	dst := []string{"DI", "SI", "BX", "DX"}
@@ -26,7 +26,8 @@ func (a *asm) foldQuarters() {
 		a.use(reverse8)
 		a.p("VMOVDQU reverse8<>(SB), %s", order)
 	}
-	// R11 is x at 2q, R12 at 4q; R13 is w at 2q. R10 is the last place where a whole vector begins, CX where the next one does.
+	// R11 is x at 2q, R12 at 4q; R13 is w at 2q. R10 is the last place where a whole vector begins, CX where the next
+	// one does.
 	a.p("LEAQ (R8)(R10*8), R11")
 	a.p("LEAQ (R11)(R10*8), R12")
 	a.p("LEAQ (R9)(R10*8), R13")

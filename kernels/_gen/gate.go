@@ -21,7 +21,8 @@ func gate(a *asm) {
 	})
 }
 
-// sigmoid replaces x by (1 or e, by the sign of x) / (1 + e) with e = exp(-|x|), which can't overflow. Registers 8 to 12 are lost.
+// sigmoid replaces x by (1 or e, by the sign of x) / (1 + e) with e = exp(-|x|), which can't overflow. Registers 8 to
+// 12 are lost.
 func (a *asm) sigmoid(x string) {
 	e, n, d := a.reg(8), a.reg(9), a.reg(10)
 	a.op3("VORPS", signMask, x, e)

@@ -11,8 +11,8 @@ const (
 // tailMask is eight words of ones and eight of zeros: what begins 4n bytes before its middle masks n lanes.
 var tailMask = constant{"tailMask", append(slices.Repeat([]uint32{0xffffffff}, 8), make([]uint32, 8)...)}
 
-// each walks n elements (a register) that the pointers in ptrs step through: body(v) is written for v vectors at once, v being
-// unroll, then 1, then 1 with a.tail set for what is left. AX is lost, n becomes 0 or garbage.
+// each walks n elements (a register) that the pointers in ptrs step through: body(v) is written for v vectors at once,
+// v being unroll, then 1, then 1 with a.tail set for what is left. AX is lost, n becomes 0 or garbage.
 func (a *asm) each(n string, ptrs []string, unroll int, body func(vectors int)) {
 	step := func(v int) {
 		loop, done := a.label("loop"), a.label("done")
@@ -90,8 +90,8 @@ func (a *asm) clip(r string) {
 	}
 }
 
-// reduce folds n accumulators, registers first to first+n-1, and then their lanes by op, ADD or MAX, always in the same order. The
-// result is in lane 0 of X<first>. tmp is a register number that is lost.
+// reduce folds n accumulators, registers first to first+n-1, and then their lanes by op, ADD or MAX, always in the same
+// order. The result is in lane 0 of X<first>. tmp is a register number that is lost.
 func (a *asm) reduce(op string, first, n, tmp int) {
 	for ; n > 1; n /= 2 {
 		for i := range n / 2 {

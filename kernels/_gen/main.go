@@ -1,6 +1,6 @@
-// Command gen writes the assembly of package kernels: a Plan 9 .s file per op and architecture, for amd64 each kernel once for AVX2 and
-// once for AVX-512 out of one description, for arm64 once for NEON. The Go declarations, and the dispatch between tiers, are written by hand beside the .s files, and go vet
-// compares the two.
+// Command gen writes the assembly of package kernels: a Plan 9 .s file per op and architecture, for amd64 each kernel
+// once for AVX2 and once for AVX-512 out of one description, for arm64 once for NEON. The Go declarations, and the
+// dispatch between tiers, are written by hand beside the .s files, and go vet compares the two.
 //
 // It is a module of its own, so that go build ./... does not see it. Run it by go generate in the kernels folder, or
 //

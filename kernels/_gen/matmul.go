@@ -37,14 +37,15 @@ func (a *asm) loadRow(f format, at, dst string) {
 	}
 }
 
-// tile writes the inner kernel of every product: c[i][0:2 vectors] (+)= the sum over k of a[i][k]*b[k], for m rows in strips of at
-// most most rows, each with its sums in registers. The two vectors of b are the halves of one panel (AVX2) or the rows of two
-// (AVX-512). Strides are in bytes. a and m serve as variables.
+// tile writes the inner kernel of every product: c[i][0:2 vectors] (+)= the sum over k of a[i][k]*b[k], for m rows in
+// strips of at most most rows, each with its sums in registers. The two vectors of b are the halves of one panel (AVX2)
+// or the rows of two (AVX-512). Strides are in bytes. a and m serve as variables.
 //
-// What lies ahead bytes further on in b is asked for in advance, to the second-level cache: the hardware looks no further than a page,
-// and the arithmetic fills the window in which the CPU itself would run ahead.
+// What lies ahead bytes further on in b is asked for in advance, to the second-level cache: the hardware looks no
+// further than a page, and the arithmetic fills the window in which the CPU itself would run ahead.
 //
-// A strip of any height adds in the same order, one multiply-add per k, so a row's bits don't depend on the strip it falls in.
+// A strip of any height adds in the same order, one multiply-add per k, so a row's bits don't depend on the strip it
+// falls in.
 func (a *asm) tile(most int, f format) {
 	a.fn(f.name+a.name, "m int, k int, a *"+f.x+", lda int, b *"+f.goType+", ldb int, c *float32, ldc int, ahead int, accumulate bool", "")
 	a.p("MOVQ %s, R8", a.arg("lda"))
@@ -52,7 +53,8 @@ func (a *asm) tile(most int, f format) {
 	a.p("MOVQ %s, DX", a.arg("c"))
 	name := func(rows int) string { return fmt.Sprintf("rows%d", rows) }
 
-	// Between one strip and two, two of equal height run faster than a full one and a low one: a low one waits for its own sums.
+	// Between one strip and two, two of equal height run faster than a full one and a low one: a low one waits for its
+	// own sums.
 	a.p("next:")
 	a.p("MOVQ %s, AX", a.arg("m"))
 	a.p("CMPQ AX, $%d", 2*most)
@@ -186,8 +188,8 @@ func (a *asm) multiplyAdd(rows, u int, f format, bases []string, sum func(r, j i
 // fewRows is the most rows of tileHalfFew.
 const fewRows = 3
 
-// tileHalfFew is tileHalf for at most fewRows rows and both panels of a tile at once: of so few rows one panel has too few sums to add
-// to while each waits for its last addition, and memory would wait with them.
+// tileHalfFew is tileHalf for at most fewRows rows and both panels of a tile at once: of so few rows one panel has too
+// few sums to add to while each waits for its last addition, and memory would wait with them.
 func (a *asm) tileHalfFew() {
 	a.fn("tileHalfFewAVX2", "m int, k int, a *float32, lda int, b *uint16, ldb int, c *float32, ldc int, ahead int, accumulate bool", "")
 	a.p("MOVQ %s, SI", a.arg("a"))

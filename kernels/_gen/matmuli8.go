@@ -19,14 +19,16 @@ func matmulI8(a *asm) {
 // groupK is how many k one instruction multiplies for a column.
 const groupK = 4
 
-// field is the operand of a field of the tileI8 that DX points to. go_asm.h, which the Go command makes, has the offsets.
+// field is the operand of a field of the tileI8 that DX points to. go_asm.h, which the Go command makes, has the
+// offsets.
 func field(name string) string { return "tileI8_" + name + "(DX)" }
 
 // sumOf is the register of a row's sums in half j of the tile.
 func (a *asm) sumOf(r, j int) string { return a.reg(2*r + j) }
 
-// tileI8 writes the inner kernel of an int8 product, tileI8Generic for at most p.rows rows and two vectors of columns, with all sums
-// in registers from the first k to the last, and for t.tiles such tiles side by side. It first adds the high bytes of those groups that have any.
+// tileI8 writes the inner kernel of an int8 product, tileI8Generic for at most p.rows rows and two vectors of columns,
+// with all sums in registers from the first k to the last, and for t.tiles such tiles side by side. It first adds the
+// high bytes of those groups that have any.
 func (a *asm) tileI8(p *product) {
 	a.useStructs = true
 	a.fn("tile"+p.name, "t *tileI8", "")
@@ -169,7 +171,8 @@ func (a *asm) listedBytes(row, end int) {
 	a.p("%s:", none)
 }
 
-// groupVNNI adds the products of rows row to end's group u, counted from the pointers. It has the weights as the unsigned factor and the activations as the signed one.
+// groupVNNI adds the products of rows row to end's group u, counted from the pointers. It has the weights as the
+// unsigned factor and the activations as the signed one.
 func (a *asm) groupVNNI(row, end, u int, at func(r, off int) string) {
 	b0, b1 := a.reg(12), a.reg(13)
 	x := []int{14, 15}
@@ -195,7 +198,8 @@ func (a *asm) groupVNNI(row, end, u int, at func(r, off int) string) {
 	}
 }
 
-// dotVEX writes VPDPBUSD on AVX2 registers in the VEX form of AVX-VNNI, which the assembler lacks: it knows only AVX-512's.
+// dotVEX writes VPDPBUSD on AVX2 registers in the VEX form of AVX-VNNI, which the assembler lacks: it knows only
+// AVX-512's.
 func (a *asm) dotVEX(dst, unsigned, signed int) {
 	inverted := func(r int) int { return ^r >> 3 & 1 }
 	a.p("BYTE $0xc4; BYTE $%#02x; BYTE $%#02x; BYTE $0x50; BYTE $%#02x // VPDPBUSD Y%d, Y%d, Y%d",

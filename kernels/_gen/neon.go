@@ -7,9 +7,10 @@ import (
 	"slices"
 )
 
-// neon collects one .s file for arm64. Vector registers are numbers from 0 to 31, of four float32 each; general ones are named as in Go's
-// assembler. Go's assembler lacks most vector arithmetic, so every such instruction is written as the word that it is, with its name
-// beside it. Encodings are those of the Arm Architecture Reference Manual for A-profile, section C7.2.
+// neon collects one .s file for arm64. Vector registers are numbers from 0 to 31, of four float32 each; general ones
+// are named as in Go's assembler. Go's assembler lacks most vector arithmetic, so every such instruction is written as
+// the word that it is, with its name beside it. Encodings are those of the Arm Architecture Reference Manual for
+// A-profile, section C7.2.
 //
 // Kernels take whole vectors only: the Go code beside them pads what is left.
 type neon struct {
@@ -26,7 +27,8 @@ const (
 	tableAddress = "MOVD $table<>(SB), " + tableReg
 )
 
-// words3 are instructions of two sources, words2 of one. All are of four lanes of 32 bits unless the name says otherwise.
+// words3 are instructions of two sources, words2 of one. All are of four lanes of 32 bits unless the name says
+// otherwise.
 var (
 	words3 = map[string]uint32{
 		"FADD": 0x4E20D400, "FSUB": 0x4EA0D400, "FMUL": 0x6E20DC00, "FDIV": 0x6E20FC00, "FMLA": 0x4E20CC00, "FMLS": 0x4EA0CC00,
@@ -152,8 +154,8 @@ func (n *neon) args(regs ...string) {
 
 func (n *neon) ret() { n.p("RET") }
 
-// each walks a multiple of four elements that the pointers in ptrs step through: body(v) is written for v vectors at once, unroll of
-// them, then one. count becomes 0.
+// each walks a multiple of four elements that the pointers in ptrs step through: body(v) is written for v vectors at
+// once, unroll of them, then one. count becomes 0.
 func (n *neon) each(count string, ptrs []string, unroll int, body func(vectors int)) {
 	step := func(v int) {
 		loop, done := n.label("loop"), n.label("done")

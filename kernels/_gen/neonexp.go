@@ -2,8 +2,8 @@ package main
 
 import "math"
 
-// The functions below work as their namesakes for amd64, by the same constants. Constants are kept in registers that the kernel's prologue
-// fills; register 31 is the one they may use for what they need once.
+// The functions below work as their namesakes for amd64, by the same constants. Constants are kept in registers that
+// the kernel's prologue fills; register 31 is the one they may use for what they need once.
 
 // polynomial leaves (…(c[0]*x + c[1])*x + …) + c[last] in u. t is lost.
 func (n *neon) poly(c []constant, x, u, t int) {
@@ -37,7 +37,8 @@ func (n *neon) exp(x int) {
 	n.op3("BIC", x, x, cut)
 }
 
-// exp2 replaces y by 2^y for y up to 127, and for y below least by what there is for that. NaN stays. Registers 26 to 31 are lost.
+// exp2 replaces y by 2^y for y up to 127, and for y below least by what there is for that. NaN stays. Registers 26 to
+// 31 are lost.
 func (n *neon) exp2(polynomial []constant, least constant, y int) {
 	const t, u, v, c = 26, 27, 28, 31
 	n.bits(c, least.words[0])

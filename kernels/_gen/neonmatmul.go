@@ -7,9 +7,9 @@ func neonMatmul(n *neon) {
 	n.tile(6, true)
 }
 
-// tile is the inner kernel of every float32 product: c[i][0:16] (+)= the sum over k of a[i][k]*b[k], for m rows in strips of at most most
-// rows, each with its four registers of sums. Strides are in bytes. Every sum is one chain of multiply-adds over ascending k, whatever
-// strip it falls in. Where b holds halves they are widened on the way.
+// tile is the inner kernel of every float32 product: c[i][0:16] (+)= the sum over k of a[i][k]*b[k], for m rows in
+// strips of at most most rows, each with its four registers of sums. Strides are in bytes. Every sum is one chain of
+// multiply-adds over ascending k, whatever strip it falls in. Where b holds halves they are widened on the way.
 func (n *neon) tile(most int, halves bool) {
 	name, b := "tileNEON", "b *float32"
 	if halves {
@@ -31,7 +31,8 @@ func (n *neon) tile(most int, halves bool) {
 	}
 }
 
-// strip computes rows rows and moves a, c and m past them. Sums are in registers 0 to 23, weights in 24 to 27, elements of a in 28 to 31.
+// strip computes rows rows and moves a, c and m past them. Sums are in registers 0 to 23, weights in 24 to 27, elements
+// of a in 28 to 31.
 func (n *neon) strip(rows int, halves bool) {
 	const weights, elements = 24, 28
 	row := func(r int) string { return fmt.Sprint("R", 19+r) }

@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// Weights are stored with 128 added; taking it away again, by the top bit, makes them signed as SDOT wants both factors, and the sums need
-// no correction.
+// Weights are stored with 128 added; taking it away again, by the top bit, makes them signed as SDOT wants both
+// factors, and the sums need no correction.
 const topBits = 0x80808080
 
 func neonMatmulI8(n *neon) {
@@ -20,8 +20,8 @@ func (n *neon) weightsAt(ptr string, first int) {
 	}
 }
 
-// dotTile computes up to four rows by 16 columns as tileI8Generic does, in SDOT's sums of four. The groups that have high bytes come
-// first: their sums are then shifted by a byte and carried on.
+// dotTile computes up to four rows by 16 columns as tileI8Generic does, in SDOT's sums of four. The groups that have
+// high bytes come first: their sums are then shifted by a byte and carried on.
 func (n *neon) dotTile(most int) {
 	const row, weights = 16, 20
 	n.fn("dotTileNEON", "rows int, groups int, lo *int8, lda int, b *uint8, list *uint32, listed int, high *int8, c *float32, ldc int, rowScale *float32, colScale *float32, bias *float32", "")
@@ -84,7 +84,8 @@ func (n *neon) dotTile(most int) {
 	}
 }
 
-// finishRow makes numbers of a row's four registers of sums and moves c and the row's scale on. Registers 16 to 24 are lost.
+// finishRow makes numbers of a row's four registers of sums and moves c and the row's scale on. Registers 16 to 24 are
+// lost.
 func (n *neon) finishRow(sums int) {
 	n.p("VLD1R.P 4(R10), [V16.S4]")
 	for j := range 4 {

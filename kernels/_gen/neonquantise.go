@@ -8,7 +8,8 @@ func neonQuantise(n *neon) {
 	n.packGroups()
 }
 
-// absSums keeps the order of additions of absSumsGeneric: 32 lanes, the upper half folded on the lower until one is left.
+// absSums keeps the order of additions of absSumsGeneric: 32 lanes, the upper half folded on the lower until one is
+// left.
 func (n *neon) absSums() {
 	const most = 8
 	n.fn("absSumsNEON", "x *float32, n int", "most float32, sum float32")
@@ -41,7 +42,8 @@ func (n *neon) absSums() {
 	n.ret()
 }
 
-// round makes integers of v vectors at ptr, times the scale in register 30, in registers from first on, and adds them to register 31.
+// round makes integers of v vectors at ptr, times the scale in register 30, in registers from first on, and adds them
+// to register 31.
 func (n *neon) round(ptr string, v, first int) {
 	for i := range v {
 		n.load(ptr, 16*i, first+i)

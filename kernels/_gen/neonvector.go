@@ -114,8 +114,8 @@ func neonAttentionRow(n *neon) {
 	n.ret()
 }
 
-// overRows loads v vectors at R0, runs each for as many rows as the argument says with R4 on the row, from R2 on R6 bytes apart, and stores
-// them.
+// overRows loads v vectors at R0, runs each for as many rows as the argument says with R4 on the row, from R2 on R6
+// bytes apart, and stores them.
 func (n *neon) overRows(v int, count string, start, each func()) {
 	rows := n.label("rows")
 	for i := range v {
@@ -168,12 +168,13 @@ func neonPeak(n *neon) {
 	}
 }
 
-// neonFold walks a quarter from its start, forwards in some factors and backwards in others. The last vector may be a whole one that
-// begins earlier. See fold.
+// neonFold walks a quarter from its start, forwards in some factors and backwards in others. The last vector may be a
+// whole one that begins earlier. See fold.
 func neonFold(n *neon) {
 	n.fn("foldQuartersNEON", "evenSum *float32, oddSum *float32, evenDiff *float32, oddDiff *float32, x *float32, w *float32, q int", "")
 	n.args("evenSum", "R0", "oddSum", "R1", "evenDiff", "R2", "oddDiff", "R3", "x", "R4", "w", "R5", "q", "R6")
-	// R7 is x at 2q, R8 at 4q; R9 is w at 2q. R10 is the last place where a whole vector begins, R11 where the next one does.
+	// R7 is x at 2q, R8 at 4q; R9 is w at 2q. R10 is the last place where a whole vector begins, R11 where the next one
+	// does.
 	n.p("ADD R6<<3, R4, R7")
 	n.p("ADD R6<<3, R7, R8")
 	n.p("ADD R6<<3, R5, R9")

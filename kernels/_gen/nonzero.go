@@ -1,7 +1,7 @@
 package main
 
-// nonzero writes what lists the parts of rows that aren't zero, without a branch for any of them: lanes that count are moved together,
-// as a table of all their patterns says, and stored with the rest, which the next ones overwrite.
+// nonzero writes what lists the parts of rows that aren't zero, without a branch for any of them: lanes that count are
+// moved together, as a table of all their patterns says, and stored with the rest, which the next ones overwrite.
 func nonzero(a *asm) {
 	a.isa = avx2
 	a.listWords()
@@ -50,8 +50,8 @@ func (a *asm) listBlocks() {
 	})
 }
 
-// listTurns has turn list, from BX on in list at DI, what isn't zero of 32 bytes at SI, and leave in AX a bit for each. There R9 is
-// setBits, Y4 zero and Y5 where the turn's first lane lies, which grows by step.
+// listTurns has turn list, from BX on in list at DI, what isn't zero of 32 bytes at SI, and leave in AX a bit for each.
+// There R9 is setBits, Y4 zero and Y5 where the turn's first lane lies, which grows by step.
 func (a *asm) listTurns(x string, step constant, turn func()) {
 	a.p("MOVQ %s, DI", a.arg("list"))
 	a.p("MOVQ %s, SI", a.arg(x))

@@ -1,6 +1,7 @@
 package main
 
-// pack writes the transposition of 16 rows to panels, eight rows and eight columns at a time. AVX-512 has no need of another.
+// pack writes the transposition of 16 rows to panels, eight rows and eight columns at a time. AVX-512 has no need of
+// another.
 func pack(a *asm) {
 	a.isa = avx2
 	a.fn("packPanelAVX2", "dst *float32, src *float32, ld int, blocks int", "")

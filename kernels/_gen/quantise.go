@@ -9,8 +9,8 @@ func quantise(a *asm) {
 	a.both(a.packGroups)
 }
 
-// absSums finds the greatest magnitude and the sum of all of n elements, a multiple of 32. Every tier adds in the same 32 lanes and
-// folds them in the same order, so that all find the same scale.
+// absSums finds the greatest magnitude and the sum of all of n elements, a multiple of 32. Every tier adds in the same
+// 32 lanes and folds them in the same order, so that all find the same scale.
 func (a *asm) absSums() {
 	vectors := 32 / a.lanes
 	a.fn("absSums"+a.name, "x *float32, n int", "most float32, sum float32")
@@ -91,20 +91,21 @@ func (a *asm) reduceInt(r, tmp int) {
 var (
 	// joinWords puts the words that VPACKSSDW made of two AVX-512 registers in their order, quadwords being counted.
 	joinWords = constant{"joinWords", []uint32{0, 0, 2, 0, 4, 0, 6, 0, 1, 0, 3, 0, 5, 0, 7, 0}}
-	// joinBytes puts the bytes that VPACKSSDW and then VPACKUSWB made of four AVX2 registers in their order, doublewords being counted.
+	// joinBytes puts the bytes that VPACKSSDW and then VPACKUSWB made of four AVX2 registers in their order,
+	// doublewords being counted.
 	joinBytes = constant{"joinBytes", []uint32{0, 4, 1, 5, 2, 6, 3, 7}}
 )
 
-// prefetchNext asks for the next 128 bytes from R8 on, where the next row lies: this one is in the first-level cache by now, and
-// memory idle.
+// prefetchNext asks for the next 128 bytes from R8 on, where the next row lies: this one is in the first-level cache by
+// now, and memory idle.
 func (a *asm) prefetchNext() {
 	a.p("PREFETCHT0 (R8)")
 	a.p("PREFETCHT0 64(R8)")
 	a.p("ADDQ $128, R8")
 }
 
-// toBytes rounds as toInt16 does and takes the numbers apart, q = 256*hi + lo with lo in [-128, 127]. It sums the numbers and reports
-// whether any hi is not zero.
+// toBytes rounds as toInt16 does and takes the numbers apart, q = 256*hi + lo with lo in [-128, 127]. It sums the
+// numbers and reports whether any hi is not zero.
 func (a *asm) toBytes() {
 	a.fn("toBytes"+a.name, "lo *int8, hi *int8, x *float32, n int, scale float32", "sum int32, any int32")
 	a.p("MOVQ %s, DI", a.arg("lo"))
@@ -241,7 +242,8 @@ func (a *asm) columnsMax() {
 	a.ret()
 }
 
-// packGroups rounds 16 columns of four rows at a time, each column times its scale, and puts a column's four bytes side by side.
+// packGroups rounds 16 columns of four rows at a time, each column times its scale, and puts a column's four bytes side
+// by side.
 func (a *asm) packGroups() {
 	vectors := 16 / a.lanes
 	a.fn("packGroups"+a.name, "dst *uint8, x *float32, ldx int, groups int, scale *float32", "")

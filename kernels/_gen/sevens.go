@@ -2,13 +2,14 @@ package main
 
 import "fmt"
 
-// sevenRows is how many rows of seven bits a tile has: with two registers of columns it leaves room for four of weights.
+// sevenRows is how many rows of seven bits a tile has: with two registers of columns it leaves room for four of
+// weights.
 const sevenRows = 3
 
-// tileSevens writes the inner kernel of a product of seven-bit rows, tileSevensGeneric for a strip of rows in runs of at most sevenRows,
-// which meet a panel while it is in the first-level cache, and for t.tiles panels side by side. Two groups of four k are added in 16
-// bits before they are widened, which packing saw to: no sum of four weights of one sign is above 258, and 127*258 is just within.
-// R13 is the run's first row. low adds the products of the low parts.
+// tileSevens writes the inner kernel of a product of seven-bit rows, tileSevensGeneric for a strip of rows in runs of
+// at most sevenRows, which meet a panel while it is in the first-level cache, and for t.tiles panels side by side. Two
+// groups of four k are added in 16 bits before they are widened, which packing saw to: no sum of four weights of one
+// sign is above 258, and 127*258 is just within. R13 is the run's first row. low adds the products of the low parts.
 func (a *asm) tileSevens(name string, low func(rows int)) {
 	a.isa, a.useStructs = avx2, true
 	a.fn(name, "t *tileI8", "")
@@ -56,8 +57,8 @@ func (a *asm) tileSevens(name string, low func(rows int)) {
 // sevenOnes are 16-bit ones: a product with them adds neighbours, in 32 bits.
 const sevenOnes = "Y15"
 
-// highSevens adds the high bytes of each row's listed groups, and makes room for the low ones. VPMADDUBSW wants one factor unsigned, so
-// the weights take the activations' signs.
+// highSevens adds the high bytes of each row's listed groups, and makes room for the low ones. VPMADDUBSW wants one
+// factor unsigned, so the weights take the activations' signs.
 func (a *asm) highSevens(rows int) {
 	a.p("MOVQ %s, R8", field("groups"))
 	a.p("MOVQ R8, R9")
@@ -160,7 +161,8 @@ func (a *asm) lowRows(at string) {
 	a.p("ADDQ %s, %s", field("lo"), at)
 }
 
-// pairSevens adds the products of two groups, those of the panel being in Y6 to Y9, of the rows bytes behind base, R8 apart.
+// pairSevens adds the products of two groups, those of the panel being in Y6 to Y9, of the rows bytes behind base, R8
+// apart.
 func (a *asm) pairSevens(rows int, base string, bytes int) {
 	at := []string{"", "(R8*1)", "(R8*2)"}
 	for r := range rows {
@@ -253,7 +255,8 @@ func (a *asm) spread() {
 	a.ret()
 }
 
-// toSevens rounds, adds zero and takes the numbers apart, q = 128*hi + lo with lo in [0, 127]. It reports whether any hi is not zero.
+// toSevens rounds, adds zero and takes the numbers apart, q = 128*hi + lo with lo in [0, 127]. It reports whether any
+// hi is not zero.
 func (a *asm) toSevens() {
 	a.fn("toSevensAVX2", "lo *int8, hi *int8, x *float32, n int, scale float32, zero int32", "any int32")
 	a.p("MOVQ %s, DI", a.arg("lo"))
@@ -301,7 +304,8 @@ func (a *asm) toSevens() {
 	a.ret()
 }
 
-// quadSums finds the greatest of the sums that a tile makes in 16 bits: of four numbers, those above zero or those below.
+// quadSums finds the greatest of the sums that a tile makes in 16 bits: of four numbers, those above zero or those
+// below.
 func (a *asm) quadSums() {
 	a.fn("quadSumsAVX2", "x *float32, n int", "most float32")
 	a.p("MOVQ %s, SI", a.arg("x"))
