@@ -25,11 +25,13 @@ const clipWords, longWords = 2733, 1073
 var wordErrors = map[string]map[cpu.Precision]counted{
 	"tiny.en": {
 		cpu.F32:         {232, 183, 166},
+		cpu.BF16:        {234, 182, 158},
 		cpu.Int8Encoder: {233, 177, 160},
 		cpu.Int8:        {246, 174, 174},
 	},
 	"base": {
 		cpu.F32:  {202, 149, 144},
+		cpu.BF16: {205, 146, 130},
 		cpu.Int8: {202, 147, 140},
 	},
 }
