@@ -1,6 +1,9 @@
 package batcher
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Former holds two lanes and forms turns and batches from them by the rules of the package comment. It's
 // deterministic: the same calls give the same batches. It isn't safe for concurrent use.
@@ -244,9 +247,10 @@ func (f *Former[W]) Unfinished(it *Item[W], w W) {
 	}
 }
 
-// takeBack has the windows wait that have left their batch before their end.
+// takeBack has the windows wait that have left their batch before their end, those of an item in the order in which they
+// left.
 func (f *Former[W]) takeBack(b *Batch[W]) {
-	for _, p := range b.left {
+	for _, p := range slices.Backward(b.left) {
 		it := p.Item
 		it.inFlight--
 		if it.phase == gone {

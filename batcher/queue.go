@@ -9,7 +9,7 @@ import (
 // Queue is what a batcher holds at one moment.
 type Queue struct {
 	Lanes     [2][]Waiter // by Lane: who waits, about in the order in which they will be served
-	Running   []Waiter    // requests with windows in the batch that runs
+	Running   []Waiter    // requests with windows in the batch that runs, or that left it before their end
 	Turn      Lane        // whose turn it is, if InTurn
 	InTurn    bool
 	CapMillis int64         // the cost cap
@@ -41,7 +41,7 @@ func (b *Batcher[W]) Queue() Queue {
 		}
 	}
 	for it, c := range b.calls {
-		if c.running > 0 {
+		if it.inFlight > 0 {
 			q.Running = append(q.Running, Waiter{Caller: it.Caller, CostMillis: it.CostMillis,
 				Since: c.arrived, Started: true})
 		}

@@ -186,6 +186,36 @@ func TestAWindowThatTakesLongIsNoTurn(t *testing.T) {
 	}
 }
 
+// TestWindowsThatTakeLongKeepTheirOrder: several of one request go on in the order in which they left.
+func TestWindowsThatTakeLongKeepTheirOrder(t *testing.T) {
+	inStepBubble(t, Config{Policy: Lanes, Depth: 1}, func(t *testing.T, b *Batcher[string], s *stepper) {
+		if _, err := b.Do(t.Context(), recording([]string{"long1", "2", "long3", "long4"})); err != nil {
+			t.Error(err)
+		}
+		const want = "long1 2 long3 long4, long1 long3 long4, long1 long3 long4, long1 long3 long4"
+		if got := s.log(); got != want {
+			t.Errorf("batches %s, want %s", got, want)
+		}
+	})
+}
+
+// TestQueueShowsWhoGoesOnLater: as long as its batch runs a request is among those that run, though its window has left.
+func TestQueueShowsWhoGoesOnLater(t *testing.T) {
+	inStepBubble(t, Config{Depth: 1}, func(t *testing.T, b *Batcher[string], s *stepper) {
+		long := goDo(t.Context(), b, clip("long"))
+		other := goDo(t.Context(), b, clip("2", "3"))
+		time.Sleep(1500 * time.Millisecond) // the long one has left, and what it shares the batch with runs
+		if got := len(b.Queue().Running); got != 2 {
+			t.Errorf("%d requests run, want 2; waiting %v", got, b.Queue().Lanes)
+		}
+		for _, o := range []*outcome{long, other} {
+			if err := o.wait().err; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 func TestQuantumAllFillsNoPlaces(t *testing.T) {
 	inStepBubble(t, Config{Policy: Lanes}, func(t *testing.T, b *Batcher[string], s *stepper) {
 		o := goDo(t.Context(), b, Request[string]{Work: &script{{"1"}, {"2"}, {"3"}}})
