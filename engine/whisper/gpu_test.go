@@ -199,6 +199,26 @@ func TestGPUWindowsJoin(t *testing.T) {
 	}
 }
 
+// TestGPUWindowsGoOnLater: windows that leave a batch between two tries, of which the device has run tokens ahead, hear
+// later what they hear when they stay, to the bit.
+func TestGPUWindowsGoOnLater(t *testing.T) {
+	thorough(t)
+	m := shortModel(t, sharedGPU(t, cuda.F16))
+	samples := noise(24000, 7)
+	spans := []engine.Span{{End: 16000}, {Start: 16000, End: 24000}}
+	o := engine.Options{Temperatures: []float32{0, 1}}
+	want := toJSON(t, transcribe(t, patient(m), samples, spans, o))
+	m.patience = 1
+	j, err := m.NewJob(samples, spans, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	batches, _ := heardInTurns(t, m, j)
+	if got := toJSON(t, j.Result()); got != want || batches < 2 {
+		t.Errorf("in %d batches:\ngot  %.300s\nwant %.300s", batches, got, want)
+	}
+}
+
 // TestGPUSteps: after its first token, for which the host waits twice, a text goes on by a graph and a copy down for
 // each token. The host waits for every one of them too, but while it does two more are queued, except at the text's
 // end. All that goes up is the text's state, once.
