@@ -24,10 +24,9 @@ import isa
 import common  # of the shared benchmark, as corpus has set the path
 
 ALL = ["faster-whisper-int8", "faster-whisper-batched-int8", "faster-whisper-fp32", "whisper.cpp-f16", "whisper.cpp-q8_0", "openai-whisper-fp32"]
-# The fastest of each family; the others have no more than a part of the long recordings.
+# The fastest of each family.
 STRONGEST = ["faster-whisper-int8", "faster-whisper-batched-int8", "whisper.cpp-f16", "openai-whisper-fp32"]
-SLOWER = ["faster-whisper-fp32", "whisper.cpp-q8_0"]
-# With AVX2 alone whisper.cpp is faster with q8_0. These are the fastest that cut recordings as hark does; the rest is run once on the longest.
+# The fastest with AVX2 alone that lose no words as the batched pipeline does.
 NEAREST = ["faster-whisper-int8", "whisper.cpp-q8_0"]
 OURS = ["hark", "hark serve"]
 
@@ -69,20 +68,22 @@ PLANS = {
     "native": [
         Section(["11 s", "1 min"], BOTH, ALL, threads=2, rounds=5, cold=3),
         Section(["11 s", "1 min"], BOTH, ALL, threads=1, rounds=5),
-        Section(["11 s", "5 min"], BOTH, STRONGEST, threads=2, rounds=5),
-        Section(["11 s", "5 min"], BOTH, SLOWER, threads=2, rounds=1),
-        Section(["11 s", "20 min"], BOTH, ["faster-whisper-int8", "whisper.cpp-f16", "openai-whisper-fp32"], threads=2, rounds=1),
+        Section(["11 s", "5 min"], BOTH, ALL, threads=2, rounds=5),
+    ],
+    "native-long": [
+        Section(["11 s", "20 min"], BOTH, STRONGEST, threads=2, rounds=5),
     ],
     "avx2": [
         Section(["11 s", "1 min"], BOTH, ALL, threads=2, rounds=5, cold=2, slower=1.5),
         Section(["11 s", "5 min"], BOTH, ALL, threads=2, rounds=5, slower=1.1),
     ],
     "avx2-long": [
-        Section(["11 s", "20 min"], BOTH, NEAREST, threads=2, rounds=5),
-        Section(["11 s", "20 min"], BOTH, [p for p in ALL if p not in NEAREST], threads=2, rounds=1, slower=1.1),
+        Section(["11 s", "20 min"], BOTH, ALL, threads=2, rounds=5, slower=1.1),
     ],
     "avx2-cpu": [
         Section(["11 s", "1 min"], BOTH, ALL, threads=1, rounds=5, slower=1.5),
+        Section(["11 s", "5 min"], BOTH, ALL, threads=1, rounds=5, slower=1.1),
+        Section(["11 s", "20 min"], BOTH, NEAREST, threads=1, rounds=5, slower=1.1),
     ],
 }
 
