@@ -35,7 +35,7 @@ type BatchEvent struct {
 	Backfilled int   // windows of these that belong to the other lane
 	MaxBatch   int   // the places there were; (Windows - Added) / MaxBatch is the fill
 	CostMillis int64 // of its requests, each counted whole
-	Failed     int   // windows that ended with an error
+	Failed     int   // windows that ended with an error, those cut short for a client that hung up too
 	Run        time.Duration
 }
 

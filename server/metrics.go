@@ -98,7 +98,8 @@ func newMetrics(loaded func() []engine.ModelInfo) *metrics {
 	m.batchSeconds = histogram(m, "batch_seconds", "Time that a batch ran.", secondsBuckets, "model", "lane")
 	m.batchAudio = counter(m, "batch_cost_seconds_total",
 		"Cost of the requests in all batches, in seconds of audio, each counted whole.", "model", "lane")
-	m.failedWindows = counter(m, "failed_windows_total", "Windows that ended with an error.", "model")
+	m.failedWindows = counter(m, "failed_windows_total",
+		"Windows that ended with an error, or before their end as their client had hung up.", "model")
 	m.turnSeconds = histogram(m, "turn_seconds", "Length of a lane's turn.", secondsBuckets, "lane")
 	m.owed = gauge(m, "owed_clips", "Clips that were owed a place when the last turn began.", "model")
 	m.costCap = gauge(m, "cost_cap_seconds", "Most audio that a clip turn takes.", "model")
