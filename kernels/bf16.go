@@ -22,11 +22,7 @@ func PackBF16Halves(w []byte, n, k int) *PackedF32 {
 	if n < 0 || k < 0 || len(w) < 2*n*k {
 		panic(fmt.Sprintf("kernels: PackBF16Halves: %d bytes for %d x %d", len(w), n, k))
 	}
-	buf := make([]float32, panelCols*k)
-	return packPairs(n, k, func(j, rows int) []float32 {
-		widen(buf[:rows*k], w[2*j*k:])
-		return buf
-	})
+	return packPairs(n, k, widenedRows(w, k))
 }
 
 // packPairs packs [n][k] weights, of which rows returns so many rows from row j on, at most a panel's.

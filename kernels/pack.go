@@ -40,14 +40,24 @@ func PackHalves(w []byte, n, k int) *PackedF32 {
 		panic(fmt.Sprintf("kernels: PackHalves: %d bytes for %d x %d", len(w), n, k))
 	}
 	p := &PackedF32{N: n, K: k, halves: alignedSlice[uint16](roundUp(n, tileCols) * k)}
-	rows, panel := make([]float32, panelCols*k), make([]float32, panelCols*k)
+	panel := make([]float32, panelCols*k)
+	rows := widenedRows(w, k)
 	for j := 0; j < n; j += panelCols {
 		cols := min(panelCols, n-j)
-		widen(rows[:cols*k], w[2*j*k:])
-		packPanel(panel, rows, k, cols, k)
+		packPanel(panel, rows(j, cols), k, cols, k)
 		toHalf(p.halves[j*k:], panel)
 	}
 	return p
+}
+
+// widenedRows makes rows of k of a file's halves float32, a panel's at most at a time: rows from row j on, until it is
+// called again.
+func widenedRows(w []byte, k int) func(j, rows int) []float32 {
+	buf := make([]float32, panelCols*k)
+	return func(j, rows int) []float32 {
+		widen(buf[:rows*k], w[2*j*k:])
+		return buf
+	}
 }
 
 // packHalves packs w as halves and reports whether they are all that w holds. If not, p is as before.

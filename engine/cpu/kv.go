@@ -10,7 +10,7 @@ type headKV struct {
 }
 
 // inBytes reports whether keys and values that are packed whole are kept in bytes.
-func (d *Device) inBytes() bool { return d.precision > BF16 }
+func (d *Device) inBytes() bool { return d.precision.integers() }
 
 // Numbers names what attention to keys and values that are packed whole is done in, where that isn't float32: "bytes".
 func (d *Device) Numbers() string {

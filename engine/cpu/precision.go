@@ -47,7 +47,10 @@ func ParsePrecision(name string) (p Precision, ok bool) {
 }
 
 // bytes reports whether a linear of n outputs and k inputs has weights in bytes.
-func (p Precision) bytes(n, k int) bool { return p > BF16 && (p != int8Output || isOutput(n, k)) }
+func (p Precision) bytes(n, k int) bool { return p.integers() && (p != int8Output || isOutput(n, k)) }
+
+// integers reports whether any products are of bytes.
+func (p Precision) integers() bool { return p != F32 && p != BF16 }
 
 // bf16 reports whether a linear of n outputs and k inputs has weights in bfloat16.
 func (p Precision) bf16(n, k int) bool { return p == BF16 && !isOutput(n, k) }
